@@ -1,0 +1,36 @@
+# Everything a newcomer needs: `make demo` and `make test` do all the set-up they need by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint lock clean
+
+help: ## Say what each target does
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: .venv/.complete ## Install Penstock for developing into .venv (Python packages, then the locked jars)
+
+.venv/.complete: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 10) <= sys.version_info < (3, 14) else f"Penstock needs Python 3.10 to 3.13, this is {sys.version.split()[0]}: make PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Python packages: about 700 MB to fetch once, a minute or two"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+test: setup ## Unit tests first, then Spark and a real broker (about ten minutes on two cores)
+	@$(BIN)/python -m pytest tests/unit tests/property -q
+	@$(BIN)/python -m pytest tests/spark tests/system -q
+
+lint: setup ## ruff, mypy strict, the import layers, the size of files and functions
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m pytest tests/house -q
+
+lock: ## Resolve requirements/dev.txt anew from pyproject.toml (needs uv)
+	@uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --group dev pyproject.toml --output-file requirements/dev.txt
+
+clean: ## Remove what the targets above made
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

@@ -1,0 +1,1 @@
+"""The ledger: what was committed, per batch. Its reader and its writer are different types."""

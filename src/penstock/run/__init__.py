@@ -1,0 +1,1 @@
+"""The only room that starts anything: the session, the query, the batches, the supervisor."""

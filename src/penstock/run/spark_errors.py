@@ -1,0 +1,68 @@
+"""What Spark says when a query ends, translated once into our tree. Leans on Spark's error classes; an unknown one is retryable."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.errors import Fatal, PenstockError, Retryable, StoppedByData
+
+TOO_LONG = 400
+
+KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
+    (
+        r"CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY|Concurrent update to the log",
+        Fatal,
+        "another_instance",
+        "another instance of this pipeline works on the same checkpoint",
+        "keep one of them running; what both did is consistent, nothing was doubled",
+    ),
+    (
+        r"KAFKA_DATA_LOSS|Some data may have been lost|data may have been lost|OffsetOutOfRangeException|offset was changed from",
+        StoppedByData,
+        "data_lost",
+        "Kafka no longer holds records that were not read yet (retention, truncation, or a topic made anew)",
+        "see the offsets in the message; decide whether to go on without them (`source.on_gap: record`)",
+    ),
+    (
+        r"UnknownTopicOrPartitionException|does not exist",
+        Fatal,
+        "topic_missing",
+        "a topic of this pipeline is gone",
+        "create it again, or mend `source.topics`",
+    ),
+    (
+        r"TimeoutException|Timed out waiting for a node|Connection to node|No resolvable bootstrap",
+        Retryable,
+        "kafka_unreachable",
+        "Kafka did not answer",
+        "see that the broker runs and that `kafka.servers` names it; running again is safe",
+    ),
+    (
+        r"Python worker exited unexpectedly|worker exited|EOFException",
+        Retryable,
+        "worker_lost",
+        "a Python worker of a task died, more often than a task is tried again",
+        "see whether it was killed for its memory (dmesg); running again is safe",
+    ),
+)
+
+
+def translated(error: BaseException) -> PenstockError:
+    """The error of ours that says what ended the query."""
+    if isinstance(error, PenstockError):
+        return error
+    text = str(error)
+    for pattern, kind, code, what, next_step in KNOWN:
+        if re.search(pattern, text):
+            return kind(f"{what}: {_telling_line(text, pattern)}", code=code, next_step=next_step)
+    return Retryable(
+        f"Spark ended the query: {_telling_line(text, 'Exception|Error')}",
+        code="spark_failed",
+        next_step="run again with --debug to see all that Spark said; running again is safe",
+    )
+
+
+def _telling_line(text: str, pattern: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(pattern, line)] or lines or [""]
+    return telling[-1 if pattern == "Exception|Error" else 0][:TOO_LONG]

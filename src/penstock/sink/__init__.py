@@ -1,0 +1,1 @@
+"""Sinks: rows and a token in, `Written` or `AlreadyWritten` out."""
