@@ -29,6 +29,21 @@ SOURCE = pa.struct(
 """Provenance: which record of which topic a row came from. It travels with every row as the column `_source`."""
 
 
+FAULT = pa.struct(
+    [
+        pa.field("error_class", pa.string()),
+        pa.field("reason", pa.string()),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("headers", HEADERS),
+    ]
+)
+"""Why a record is not a row, with its bytes: the column `_fault` while the record travels through Spark SQL."""
+
+SOURCE_COLUMN, FAULT_COLUMN, KEPT_COLUMN = "_source", "_fault", "_kept"
+TRAVELLING = (pa.field(SOURCE_COLUMN, SOURCE), pa.field(FAULT_COLUMN, FAULT), pa.field(KEPT_COLUMN, pa.bool_()))
+"""The columns that every record carries behind its own through Spark SQL; `_kept` is false once it was filtered."""
+
 DEAD_LETTERS = pa.schema(
     [
         pa.field("_source", SOURCE),

@@ -12,9 +12,9 @@ from penstock.errors import Fatal
 from penstock.ledger.book import LedgerWriter
 from penstock.ledger.entry import LedgerEntry, SinkEntry
 from penstock.run.batch_plan import BatchPlan
-from penstock.run.chain import DEAD_LETTERS, SINK, Chain, raise_first
+from penstock.run.chain import DEAD_LETTERS, SINK, raise_first
 from penstock.run.crash import crash_point
-from penstock.run.report import SPARK_SCHEMA, TaskReport, check_spans, decode
+from penstock.run.report import TaskReport, check_spans, decode
 from penstock.sink.port import AlreadyWritten, Evidence, Outcome, Sink
 from penstock.values import BatchCounts, CommitToken
 
@@ -33,16 +33,15 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One micro-batch: Spark's frame of its records, the plan file it obeys, the chain for the tasks, its sinks.
+    """One micro-batch: its frame of task reports, not run yet; the plan file it obeys; its sinks.
 
     The first branch takes the rows and commits every batch; its commit carries the counts, so that dead letters need
     a commit of their own only where there are any.
     """
 
-    frame: DataFrame
+    reports: DataFrame
     plan: BatchPlan
     plan_is_new: bool
-    chain: Chain
     branches: Sequence[Branch]
 
 
@@ -105,8 +104,7 @@ def everything_is_in(rows: Evidence, found: Mapping[str, Evidence | None]) -> bo
 
 def read_and_stage(batch: Batch) -> list[TaskReport]:
     """The one Spark job of the batch: each task reads, decodes and stages; only reports come back."""
-    rows = batch.frame.mapInArrow(batch.chain, SPARK_SCHEMA).collect()
-    reports = [decode(row[0]) for row in rows]
+    reports = [decode(row[0]) for row in batch.reports.collect()]
     raise_first(reports)
     return reports
 

@@ -53,7 +53,7 @@ class BatchWork:
         state, mine = self._assembly.state, self._assembly
         plan, is_new = begin_batch(state.plans, self._fresh_plan(batch))
         if plan.spec != mine.plan.spec:  # begun with another file: ended with that one
-            mine = assemble(build(load_resolved(plan.spec, mine.kinds), mine.kinds), mine.kinds, state)
+            mine = assemble(frame.sparkSession, build(load_resolved(plan.spec, mine.kinds), mine.kinds), mine.kinds, state)
         self._adopt(mine, plan)
         return run_batch(mine.batch(frame, plan, is_new=is_new), self._ledger)
 
@@ -130,9 +130,9 @@ def trigger_options(plan: RunPlan) -> dict[str, Any]:
             return {"availableNow": True}
 
 
-def ready(plan: RunPlan, kinds: Kinds, state: State) -> tuple[Assembly, Cluster]:
+def ready(session: SparkSession, plan: RunPlan, kinds: Kinds, state: State) -> tuple[Assembly, Cluster]:
     """The topics are there and the sinks take what will come; nothing has been read yet."""
     cluster = Cluster(plan.source.servers)
     cluster.topic_ids(plan.source.topics)
     plan = dataclasses.replace(plan, source=complete_start(plan.source, cluster))
-    return assemble(plan, kinds, state), cluster
+    return assemble(session, plan, kinds, state), cluster

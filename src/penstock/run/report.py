@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.errors import Fatal
-from penstock.records import Block
 from penstock.values import BatchCounts, OffsetRange
 
 COLUMN = "report"
@@ -44,12 +43,12 @@ def decode(text: str) -> TaskReport:
     return msgspec.json.decode(text, type=TaskReport)
 
 
-def watch(spans: dict[str, Span], block: Block) -> None:
-    """Note which offsets of which partitions the block holds."""
-    topic_ids = block.source.field("topic_id").dictionary_encode()
+def watch(spans: dict[str, Span], source: pa.StructArray) -> None:
+    """Note which offsets of which partitions these records have."""
+    topic_ids = source.field("topic_id").dictionary_encode()
     topic = topic_ids.indices.to_numpy(zero_copy_only=False)
-    partition = block.source.field("partition").to_numpy(zero_copy_only=False)
-    offset = block.source.field("offset").to_numpy(zero_copy_only=False)
+    partition = source.field("partition").to_numpy(zero_copy_only=False)
+    offset = source.field("offset").to_numpy(zero_copy_only=False)
     borders = np.flatnonzero((np.diff(topic) != 0) | (np.diff(partition) != 0)) + 1
     for begin, end in zip([0, *borders.tolist()], [*borders.tolist(), len(offset)], strict=True):
         part, key = offset[begin:end], f"{topic_ids.dictionary[int(topic[begin])].as_py()}:{partition[begin]}"

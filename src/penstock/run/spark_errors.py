@@ -7,6 +7,7 @@ import re
 from penstock.errors import Fatal, PenstockError, Retryable, StoppedByData
 
 TOO_LONG = 400
+PYTHON_WORKER = "An exception was thrown from the Python worker"
 
 KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
     (
@@ -49,9 +50,13 @@ KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
 
 def translated(error: BaseException) -> PenstockError:
     """The error of ours that says what ended the query."""
-    if isinstance(error, PenstockError):
-        return error
     text = str(error)
+    if PYTHON_WORKER in text:
+        return PenstockError(
+            f"a task failed: {_last_python_error(text)}",
+            code="bug",  # tasks hold nothing but our own code
+            next_step="this is a mistake in Penstock: run it again with `penstock --debug …` and report the traceback",
+        )
     for pattern, kind, code, what, next_step in KNOWN:
         if re.search(pattern, text):
             return kind(f"{what}: {_telling_line(text, pattern)}", code=code, next_step=next_step)
@@ -65,4 +70,10 @@ def translated(error: BaseException) -> PenstockError:
 def _telling_line(text: str, pattern: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(pattern, line)] or lines or [""]
-    return telling[-1 if pattern == "Exception|Error" else 0][:TOO_LONG]
+    return telling[0][:TOO_LONG]
+
+
+def _last_python_error(text: str) -> str:
+    """The last line of a Python traceback, which names the exception."""
+    lines = [line for line in text.splitlines() if re.match(r"[A-Za-z_][\w.]*(Error|Exception|Interrupt)\b", line)]
+    return (lines or [text.strip()])[-1][:TOO_LONG]

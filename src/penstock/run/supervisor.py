@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from penstock.errors import PenstockError, Retryable
+from penstock.errors import Retryable
 from penstock.kinds import Kinds
 from penstock.ledger.entry import LedgerEntry
 from penstock.plan.steps import RunPlan
@@ -28,6 +28,8 @@ from penstock.storage import storage_at
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 POLL_SECONDS = 0.2
+SPARK_SAYS = (PySparkException, Py4JError)
+"""What Spark's Python side raises; anything else that ends a batch is an error of ours, or a bug, as it stands."""
 
 log = structlog.get_logger("penstock")
 
@@ -79,7 +81,7 @@ def supervise(run: Run, session: SparkSession, stop: Stop, listener: Callable[[L
 
     while not stop.wished.is_set():
         try:
-            assembly, cluster = ready(run.plan, run.kinds, state)
+            assembly, cluster = ready(session, run.plan, run.kinds, state)
             work = BatchWork(assembly, cluster, heard, accept_new_generation=run.accept_new_generation)
             attend(start_query(session, assembly.plan, work, state), work, stop)
             return
@@ -102,12 +104,13 @@ def attend(query: StreamingQuery, work: BatchWork, stop: Stop) -> None:
             deadline = deadline or time.monotonic() + stop.grace_seconds
             if not work.running or time.monotonic() > deadline:
                 break
-    except (PySparkException, Py4JError) as error:
+    except SPARK_SAYS as error:
         raise _cause(work, error) from error
     finally:
         query.stop()
 
 
-def _cause(work: BatchWork, error: BaseException) -> PenstockError:
+def _cause(work: BatchWork, error: Exception) -> BaseException:
     """What truly ended the query: the batch's own error where there is one, it comes back from Spark wrapped four times."""
-    return translated(work.error or error)
+    cause = work.error or error
+    return translated(cause) if isinstance(cause, SPARK_SAYS) else cause

@@ -16,9 +16,9 @@ class ConsoleOptions(Options):
 
 
 def _build(options: ConsoleOptions, *, owner: str) -> Any:
-    from penstock.sink.console_rows import ConsoleSink  # type: ignore[import-not-found,unused-ignore]
+    from penstock.sink.console_rows import ConsoleSink
 
-    return ConsoleSink(options.rows, owner)
+    return ConsoleSink(options.rows)
 
 
 CONSOLE = Kind(
