@@ -64,7 +64,9 @@ def test_the_check_sees_what_is_too_large(tmp_path: Path) -> None:
     large = tmp_path / "src/penstock/large.py"
     large.parent.mkdir(parents=True)
     body = "\n".join(f"    x = {n}" for n in range(60))
-    large.write_text(f"def f(a, b, c, d, e, g):\n{body}\n    for a in b:\n        for c in d:\n            for e in g:\n                if x:\n                    pass\n")
+    large.write_text(
+        f"def f(a, b, c, d, e, g):\n{body}\n    for a in b:\n        for c in d:\n            for e in g:\n                if x:\n                    pass\n"
+    )
     assert [fault.split(": ")[1] for fault in faults(large)] == ["66 lines", "6 parameters", "nested 4 deep"]
 
 

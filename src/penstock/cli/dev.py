@@ -16,7 +16,9 @@ from penstock.devstack.stack import down as stack_down
 from penstock.devstack.stack import status as stack_status
 from penstock.devstack.stack import up as stack_up
 
-dev = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True, help="Start, look at or stop a local Kafka broker.")
+dev = typer.Typer(
+    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True, help="Start, look at or stop a local Kafka broker."
+)
 
 Folder = Annotated[Path | None, typer.Option("--directory", help="Where its data and log lie; a folder of your user's state by default.")]
 

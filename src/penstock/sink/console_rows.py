@@ -59,6 +59,9 @@ class ConsoleSink:
     def stage(self) -> ConsoleStage:
         return ConsoleStage(self._rows)
 
+    def provenance(self) -> None:
+        return None
+
     def commit(self, staged: Sequence[str], token: CommitToken, counts: BatchCounts) -> Outcome:
         shown = staged[: self._rows]
         left = f", the first {len(shown)}" if len(shown) < counts.rows else ""

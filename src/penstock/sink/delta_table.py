@@ -9,8 +9,11 @@ generation), the last under the pipeline's name, so that a state folder made ane
 from __future__ import annotations
 
 import hashlib
+import itertools
+import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -19,13 +22,16 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, CommitProperties, Transaction
 
 from penstock.errors import Fatal, OutcomeUnknown, PlanRefused, Retryable
+from penstock.records import SOURCE_COLUMN
 from penstock.sink.delta_schema import check_table, table_schema
 from penstock.sink.parquet_files import ParquetStage, StagedFile
 from penstock.sink.port import AlreadyWritten, Evidence, Outcome, Written
+from penstock.storage import storage_at
 from penstock.values import BatchCounts, CommitToken, Generation
 
 ATTEMPTS = 20  # how often another writer may win the race for a table version before we ask for help
 NOTE = "penstock"
+T = TypeVar("T")
 
 
 class CommitNote(msgspec.Struct, frozen=True):
@@ -50,12 +56,13 @@ class DeltaSink:
         """`owner` is the name under which pipeline, flow and sink are known to people, for noticing a state made anew."""
         self._path, self._owner = path, f"penstock:owner:{owner}"
         self._handle: DeltaTable | None = None
+        self._log = storage_at(path)
 
     def prepare(self, schema: pa.Schema) -> None:
         wanted = table_schema(schema)
         if not DeltaTable.is_deltatable(self._path):
             self._ask(lambda: DeltaTable.create(self._path, schema=wanted, mode="ignore"))
-        check_table(self._table, wanted, self._path)
+        check_table(self._table, schema, self._path)
 
     def adopt(self, pipeline: str, generation: Generation, *, accept: bool = False) -> None:
         """Refuse a table that another generation of this pipeline wrote to, unless the user accepts that."""
@@ -74,6 +81,15 @@ class DeltaSink:
 
     def stage(self) -> ParquetStage:
         return ParquetStage(self._path)
+
+    def provenance(self) -> Iterator[pa.StructArray] | None:
+        if not DeltaTable.is_deltatable(self._path):
+            return None
+        self._refresh()
+        if SOURCE_COLUMN not in {item.name for item in self._table.schema().fields}:
+            return None
+        rows = self._ask(self._table.to_pyarrow_dataset)
+        return (batch.column(SOURCE_COLUMN) for batch in rows.to_batches(columns=[SOURCE_COLUMN]))
 
     def commit(self, staged: Sequence[str], token: CommitToken, counts: BatchCounts) -> Outcome:
         files = [msgspec.json.decode(item, type=StagedFile) for item in staged]
@@ -159,20 +175,26 @@ class DeltaSink:
 
     def _version_of(self, note: CommitNote, before: int) -> int | None:
         """The table version that our commit made; others may have committed around it."""
-        self._refresh()
-        newer = max(self._table.version() - before, 1)
-        for entry in self._table.history(newer):
-            if (found := _decode_note(entry)) is not None and found.attempt == note.attempt:
-                return int(entry["version"])
+        for version in itertools.count(before + 1):
+            content = self._log.read(_log_name(version))
+            if content is None:
+                return None
+            found = _note_in(content)
+            if found is not None and found.attempt == note.attempt:
+                return version
         return None
 
     def _note_of(self, token: str) -> tuple[int, BatchCounts] | None:
-        for entry in self._table.history():
-            if (note := _decode_note(entry)) is not None and note.token == token:
-                return int(entry["version"]), note.counts
+        """The version and counts of the commit with this token, as far back as the log is kept."""
+        for version in range(self._table.version(), -1, -1):
+            content = self._log.read(_log_name(version))
+            if content is None:
+                return None
+            if (note := _note_in(content)) is not None and note.token == token:
+                return version, note.counts
         return None
 
-    def _ask(self, question: Callable[[], object]) -> object:
+    def _ask(self, question: Callable[[], T]) -> T:
         """Everything that delta-rs or the file system says passes here once and becomes an error of ours."""
         try:
             return question()
@@ -190,9 +212,18 @@ def _owner_mark(pipeline: str, generation: Generation) -> int:
     return int.from_bytes(hashlib.sha256(f"{pipeline}:{generation}".encode()).digest()[:8], "big") >> 1
 
 
-def _decode_note(entry: Mapping[str, object]) -> CommitNote | None:
-    text = entry.get(NOTE)
-    try:
-        return msgspec.json.decode(text, type=CommitNote) if isinstance(text, str) else None
-    except msgspec.ValidationError:
-        return None  # a note of another version of ours: its counts cannot be used, its token still can
+def _log_name(version: int) -> str:
+    return f"_delta_log/{version:020d}.json"
+
+
+def _note_in(commit: bytes) -> CommitNote | None:
+    """Our note in the text of a Delta commit. The log is read by ourselves: delta-rs numbers its history from a handle that may be stale."""
+    for line in commit.splitlines():
+        if not line.startswith(b'{"commitInfo"'):
+            continue
+        text = json.loads(line)["commitInfo"].get(NOTE)
+        try:
+            return msgspec.json.decode(text, type=CommitNote) if isinstance(text, str) else None
+        except msgspec.ValidationError:
+            return None  # a note of another version of ours: its counts cannot be used, its token still can
+    return None

@@ -6,7 +6,7 @@ A sink has two halves. The *stage* travels to the tasks and takes rows there; wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -90,6 +90,10 @@ class Sink(Protocol):
 
     def stage(self) -> Stage:
         """The half for the tasks."""
+        ...
+
+    def provenance(self) -> Iterator[pa.StructArray] | None:
+        """The coordinates of every row that a reader sees now; None where the sink cannot be read back."""
         ...
 
     def commit(self, staged: Sequence[str], token: CommitToken, counts: BatchCounts) -> Outcome:

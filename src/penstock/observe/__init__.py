@@ -1,0 +1,1 @@
+"""What can be seen of a pipeline. This room reads only."""

@@ -1,0 +1,101 @@
+"""Gathers the evidence for an audit: the ledger's claims, the provenance in the sinks, Kafka read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.errors import PlanRefused
+from penstock.kinds import Kinds
+from penstock.ledger.book import LedgerReader
+from penstock.observe.audit import BatchClaim, BatchVerdict, Evidence, judge
+from penstock.plan.steps import RunPlan, Write
+from penstock.sink.port import Sink
+from penstock.source.cluster import Cluster
+from penstock.source.recount import visible
+from penstock.storage import storage_at
+from penstock.values import OffsetRange
+
+Report = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The whole answer: one verdict a batch, and what lies in the tables outside all batches."""
+
+    verdicts: tuple[BatchVerdict, ...]
+    outside: int
+    unread: tuple[str, ...]
+    """Sinks that cannot be read back."""
+
+    @property
+    def clean(self) -> bool:
+        return not self.outside and all(verdict.findings.clean for verdict in self.verdicts)
+
+
+def audit(plan: RunPlan, kinds: Kinds, progress: Report) -> Audit:
+    """Count every offset that the ledger says was read, in the sinks and in Kafka as they are now."""
+    claims = claims_of(plan)
+    evidence = Evidence(claims)
+    unread = []
+    for write, counts in ((plan.flow.sink, evidence.rows), (plan.flow.dead_letters, evidence.dead)):
+        if write is None:
+            continue
+        found = _sink(write, kinds).provenance()
+        if found is None:
+            unread.append(write.kind)
+            continue
+        _add_rows(evidence, counts, found)
+    _add_kafka(evidence, plan, claims, progress)
+    return Audit(tuple(judge(claims, evidence)), evidence.outside, tuple(unread))
+
+
+def claims_of(plan: RunPlan) -> list[BatchClaim]:
+    """What the ledger says, of every generation of this state."""
+    ledger = LedgerReader(storage_at(plan.state).at("ledger"))
+    claims = [
+        BatchClaim(entry.generation, entry.batch, entry.ranges, entry.counts) for generation in ledger.generations() for entry in ledger.entries(generation)
+    ]
+    if not claims:
+        raise PlanRefused(
+            "there is nothing to audit: no batch has been committed",
+            code="ledger_empty",
+            where=plan.state,
+            next_step="run the pipeline first, or name the state folder that it used",
+        )
+    return claims
+
+
+def _sink(write: Write, kinds: Kinds) -> Sink:
+    sink: Sink = kinds.sinks[write.kind].build(write.options, owner="audit")
+    return sink
+
+
+def _add_rows(evidence: Evidence, counts: Mapping[tuple[str, int], np.ndarray], found: Iterable[pa.StructArray]) -> None:
+    for source in found:
+        ids = source.field("topic_id").dictionary_encode()
+        topic = ids.indices.to_numpy(zero_copy_only=False)
+        partition = source.field("partition").to_numpy(zero_copy_only=False)
+        offset = source.field("offset").to_numpy(zero_copy_only=False)
+        for code, name in enumerate(ids.dictionary.to_pylist()):
+            for part in np.unique(partition[topic == code]).tolist():
+                evidence.add(counts, (name, part), offset[(topic == code) & (partition == part)])
+
+
+def _add_kafka(evidence: Evidence, plan: RunPlan, claims: Iterable[BatchClaim], progress: Report) -> None:
+    """Read all ranges again, joined per partition; those of a topic that was made anew cannot be read any more."""
+    joined: dict[tuple[str, int], OffsetRange] = {}
+    for item in sorted(item for claim in claims for item in claim.ranges):
+        key = item.topic_id, item.partition
+        known = joined.get(key, item)
+        joined[key] = OffsetRange(item.topic, item.topic_id, item.partition, min(known.start, item.start), max(known.until, item.until))
+    now = Cluster(plan.source.servers).topic_ids({item.topic for item in joined.values()})
+    ranges = [item for item in joined.values() if now[item.topic] == item.topic_id]
+    total, done = sum(item.offsets for item in ranges), 0
+    for answer in visible(plan.source.servers, ranges):
+        evidence.add_kafka(answer.range, answer.kept_from, answer.offsets)
+        done += answer.range.offsets
+        progress("reading Kafka again", done, total)

@@ -1,0 +1,1 @@
+"""One verb a file: a DataFrame in, a DataFrame out."""
