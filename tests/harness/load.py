@@ -7,9 +7,8 @@ import random
 import time
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka import TopicCollection
 
 SCHEMA = "n BIGINT NOT NULL, text STRING"
 

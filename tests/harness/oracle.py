@@ -17,7 +17,6 @@ from deltalake import DeltaTable
 
 from harness.load import Coordinates, Record
 
-
 NOTHING = pa.table({"_source": pa.array([], pa.struct([("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())]))})
 
 

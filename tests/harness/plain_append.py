@@ -1,6 +1,6 @@
 """The negative control: what people write by hand. foreachBatch, two filtered appends, no token.
 
-    python plain_append.py SERVERS TOPIC FOLDER [crash]      `crash` kills it -9 behind the writes of batch 1
+python plain_append.py SERVERS TOPIC FOLDER [crash]      `crash` kills it -9 behind the writes of batch 1
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import os
 import signal
 import sys
 
-from harness.load import SCHEMA, topic_id
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from harness.load import SCHEMA, topic_id
 from penstock.run.start import RunOptions, session_for
 
 

@@ -77,9 +77,7 @@ class Pipeline:
         """The command, running; it leads its own process group, so that a kill takes all of it."""
         environment = {**os.environ, **({"PENSTOCK_CRASH_AT": crash_at} if crash_at else {})}
         command = [PENSTOCK, "--debug", "run", str(self.folder / "pipeline.yaml"), *arguments]
-        return subprocess.Popen(
-            command, env=environment, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
+        return subprocess.Popen(command, env=environment, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def run(self, *arguments: str, crash_at: str | None = None, seconds: float = 150) -> Ended:
         """Run to the end, whichever that is."""

@@ -69,6 +69,15 @@ def test_what_is_abandoned_leaves_no_file(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.parquet"))
 
 
+def test_what_is_discarded_is_removed_unless_the_table_holds_it(tmp_path: Path) -> None:
+    sink = sink_at(tmp_path)
+    committed, left = staged(sink, 1), staged(sink, 2)
+    sink.commit(committed, token(), COUNTS)
+    sink.discard([*committed, *left])
+    assert len(list(tmp_path.glob("*.parquet"))) == 1
+    assert numbers_in(tmp_path) == [1]
+
+
 def test_an_empty_batch_leaves_its_token_too(tmp_path: Path) -> None:
     sink = sink_at(tmp_path)
     assert isinstance(sink.commit([], token(), BatchCounts(1, 0, 1, 0)), Written)

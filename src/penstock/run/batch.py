@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from penstock.errors import Fatal
+from penstock.errors import Fatal, OutcomeUnknown, PenstockError
 from penstock.ledger.book import LedgerWriter
 from penstock.ledger.entry import LedgerEntry, SinkEntry
 from penstock.run.batch_plan import BatchPlan
 from penstock.run.chain import DEAD_LETTERS, SINK, raise_first
 from penstock.run.crash import crash_point
 from penstock.run.report import TaskReport, check_spans, decode
-from penstock.sink.port import AlreadyWritten, Evidence, Outcome, Sink
+from penstock.sink.port import AlreadyWritten, Evidence, Outcome, Sink, Written
 from penstock.values import BatchCounts, CommitToken
 
 FORMAT = 1
@@ -72,11 +73,7 @@ def run_batch(batch: Batch, ledger: LedgerWriter) -> LedgerEntry:
         outcomes: Mapping[str, Outcome] = {name: AlreadyWritten(evidence) for name, evidence in found.items() if evidence}
         counts = rows.counts
     else:
-        reports = read_and_stage(batch)
-        counts = checked(reports, batch)
-        clock.lap("work")
-        crash_point("files_written", number)
-        outcomes = commit(batch, reports, counts)
+        counts, outcomes = work(batch, clock)
     clock.lap("commit")
     entry = entry_of(batch, counts, outcomes, clock)
     ledger.put(entry)
@@ -102,11 +99,23 @@ def everything_is_in(rows: Evidence, found: Mapping[str, Evidence | None]) -> bo
     return all(evidence is not None or (name == DEAD_LETTERS and none_dead) for name, evidence in found.items())
 
 
-def read_and_stage(batch: Batch) -> list[TaskReport]:
-    """The one Spark job of the batch: each task reads, decodes and stages; only reports come back."""
+def work(batch: Batch, clock: Clock) -> tuple[BatchCounts, Mapping[str, Outcome]]:
+    """The one Spark job of the batch, the check of its books, the commits; what is not committed in the end is removed."""
     reports = [decode(row[0]) for row in batch.reports.collect()]
-    raise_first(reports)
-    return reports
+    clock.lap("work")
+    outcomes: dict[str, Outcome] = {}
+    try:
+        raise_first(reports)
+        counts = checked(reports, batch)
+        crash_point("files_written", batch.plan.batch)
+        commit(batch, reports, counts, outcomes)
+    except OutcomeUnknown:
+        raise  # the files may be part of a table
+    except PenstockError:
+        discard(batch, reports, outcomes)
+        raise
+    discard(batch, reports, outcomes)
+    return counts, outcomes
 
 
 def checked(reports: Sequence[TaskReport], batch: Batch) -> BatchCounts:
@@ -123,16 +132,25 @@ def checked(reports: Sequence[TaskReport], batch: Batch) -> BatchCounts:
     return counts
 
 
-def commit(batch: Batch, reports: Sequence[TaskReport], counts: BatchCounts) -> Mapping[str, Outcome]:
+def commit(batch: Batch, reports: Sequence[TaskReport], counts: BatchCounts, outcomes: dict[str, Outcome]) -> None:
     """Each branch in turn, rows first. A crash in between is mended by the replay: it commits what is missing."""
-    outcomes: dict[str, Outcome] = {}
     for branch in batch.branches:
-        staged = [item for report in reports for item in report.staged.get(branch.name, ())]
         if branch.name == DEAD_LETTERS and not counts.dead:
             continue
-        outcomes[branch.name] = branch.sink.commit(staged, branch.token, counts)
+        outcomes[branch.name] = branch.sink.commit(staged_for(branch, reports), branch.token, counts)
         crash_point(f"{branch.name}_committed", batch.plan.batch)
-    return outcomes
+
+
+def discard(batch: Batch, reports: Sequence[TaskReport], outcomes: Mapping[str, Outcome]) -> None:
+    """Remove the staged files of every branch that this attempt did not commit."""
+    for branch in batch.branches:
+        if not isinstance(outcomes.get(branch.name), Written) and (staged := staged_for(branch, reports)):
+            with contextlib.suppress(PenstockError):  # a target that cannot be reached is the error that is being reported
+                branch.sink.discard(staged)
+
+
+def staged_for(branch: Branch, reports: Sequence[TaskReport]) -> list[str]:
+    return [item for report in reports for item in report.staged.get(branch.name, ())]
 
 
 def entry_of(batch: Batch, counts: BatchCounts | None, outcomes: Mapping[str, Outcome], clock: Clock) -> LedgerEntry:

@@ -62,6 +62,9 @@ class ConsoleSink:
     def provenance(self) -> None:
         return None
 
+    def discard(self, staged: Sequence[str]) -> None:
+        """What was staged is gone with the task's report."""
+
     def commit(self, staged: Sequence[str], token: CommitToken, counts: BatchCounts) -> Outcome:
         shown = staged[: self._rows]
         left = f", the first {len(shown)}" if len(shown) < counts.rows else ""

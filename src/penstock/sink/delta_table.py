@@ -14,6 +14,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
+from urllib.parse import unquote
 
 import msgspec
 import pyarrow as pa
@@ -56,7 +57,7 @@ class DeltaSink:
         """`owner` is the name under which pipeline, flow and sink are known to people, for noticing a state made anew."""
         self._path, self._owner = path, f"penstock:owner:{owner}"
         self._handle: DeltaTable | None = None
-        self._log = storage_at(path)
+        self._storage = storage_at(path)
 
     def prepare(self, schema: pa.Schema) -> None:
         wanted = table_schema(schema)
@@ -90,6 +91,14 @@ class DeltaSink:
             return None
         rows = self._ask(self._table.to_pyarrow_dataset)
         return (batch.column(SOURCE_COLUMN) for batch in rows.to_batches(columns=[SOURCE_COLUMN]))
+
+    def discard(self, staged: Sequence[str]) -> None:
+        """Files that the table holds after all are let alone: this must be safe whatever the caller believes."""
+        self._refresh()
+        held = {unquote(uri.rsplit("/", 1)[-1]) for uri in self._ask(self._table.file_uris)} if staged else frozenset()
+        for item in staged:
+            if (name := msgspec.json.decode(item, type=StagedFile).path) not in held:
+                self._storage.delete(name)
 
     def commit(self, staged: Sequence[str], token: CommitToken, counts: BatchCounts) -> Outcome:
         files = [msgspec.json.decode(item, type=StagedFile) for item in staged]
@@ -164,8 +173,9 @@ class DeltaSink:
     def _after_unknown(self, token: CommitToken, note: CommitNote, before: int, error: Exception) -> Outcome:
         """The commit may or may not have landed: the token decides."""
         self._handle = None
-        if self._find(token) is not None:
-            return Written(Evidence(self._version_of(note, before), note.counts))
+        if (evidence := self._find(token)) is not None:
+            ours = self._version_of(note, before)
+            return AlreadyWritten(evidence) if ours is None else Written(Evidence(ours, note.counts))
         raise OutcomeUnknown(
             f"committing batch {token.batch} failed: {error}",
             code="commit_failed",
@@ -176,7 +186,7 @@ class DeltaSink:
     def _version_of(self, note: CommitNote, before: int) -> int | None:
         """The table version that our commit made; others may have committed around it."""
         for version in itertools.count(before + 1):
-            content = self._log.read(_log_name(version))
+            content = self._storage.read(_log_name(version))
             if content is None:
                 return None
             found = _note_in(content)
@@ -187,7 +197,7 @@ class DeltaSink:
     def _note_of(self, token: str) -> tuple[int, BatchCounts] | None:
         """The version and counts of the commit with this token, as far back as the log is kept."""
         for version in range(self._table.version(), -1, -1):
-            content = self._log.read(_log_name(version))
+            content = self._storage.read(_log_name(version))
             if content is None:
                 return None
             if (note := _note_in(content)) is not None and note.token == token:

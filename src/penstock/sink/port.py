@@ -96,6 +96,10 @@ class Sink(Protocol):
         """The coordinates of every row that a reader sees now; None where the sink cannot be read back."""
         ...
 
+    def discard(self, staged: Sequence[str]) -> None:
+        """Remove what was staged and will not be committed, so that a batch that fails again and again fills no disk."""
+        ...
+
     def commit(self, staged: Sequence[str], token: CommitToken, counts: BatchCounts) -> Outcome:
         """Make everything staged visible at once under this token, or find that it was; `counts` are kept with the commit."""
         ...
