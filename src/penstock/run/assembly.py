@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
 from penstock.plan.steps import Filter, Flow, Query, RunPlan, Select
 from penstock.records import DEAD_LETTERS as DEAD_LETTER_SCHEMA
@@ -71,6 +72,7 @@ def assemble(session: SparkSession, plan: RunPlan, kinds: Kinds, state: State) -
     """Make the flow's sinks ready for what it yields; every refusal comes from here, before the first batch."""
     flow = plan.flow
     columns = decoder_of(flow, kinds)().schema
+    refuse_taken_names(columns)
     wanted = {SINK: (flow.sink, output_schema(session, columns, flow))}
     if flow.dead_letters is not None:
         wanted[DEAD_LETTERS] = (flow.dead_letters, DEAD_LETTER_SCHEMA)
@@ -79,6 +81,17 @@ def assemble(session: SparkSession, plan: RunPlan, kinds: Kinds, state: State) -
         sinks[name] = kinds.sinks[write.kind].build(write.options, owner=f"{plan.name}:{flow.name}:{name}")
         sinks[name].prepare(schema)
     return Assembly(plan, kinds, state, sinks, columns)
+
+
+def refuse_taken_names(columns: pa.Schema) -> None:
+    """Every record carries columns of ours at its end; the schema may not use their names."""
+    if taken := sorted(set(columns.names) & set(CARRIED)):
+        raise PlanRefused(
+            f"the schema names the field {', '.join(f'`{name}`' for name in taken)}, which Penstock keeps for where a record came from",
+            code="name_taken",
+            where="decode.schema",
+            next_step="leave the field out of the schema",
+        )
 
 
 def decoder_of(flow: Flow, kinds: Kinds) -> Callable[[], Decoder]:
@@ -104,7 +117,11 @@ def transformed(frame: DataFrame, flow: Flow) -> DataFrame:
             case Select(columns):
                 frame = select_columns(frame, columns)
             case Query():
-                raise NotImplementedError
+                raise PlanRefused(
+                    "this version of Penstock does not have the transform `sql` yet",
+                    code="transform_missing",
+                    next_step="write it as `filter` and `select` steps",
+                )
     return frame
 
 

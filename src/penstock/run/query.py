@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
 from penstock.ledger.book import LedgerWriter
 from penstock.ledger.entry import LedgerEntry
@@ -52,6 +53,7 @@ class BatchWork:
     def _run(self, frame: DataFrame, batch: int) -> LedgerEntry:
         state, mine = self._assembly.state, self._assembly
         plan, is_new = begin_batch(state.plans, self._fresh_plan(batch))
+        refuse_other_version(plan)
         if plan.spec != mine.plan.spec:  # begun with another file: ended with that one
             mine = assemble(frame.sparkSession, build(load_resolved(plan.spec, mine.kinds), mine.kinds), mine.kinds, state)
         self._adopt(mine, plan)
@@ -71,6 +73,18 @@ class BatchWork:
         for sink in assembly.sinks.values():
             sink.adopt(assembly.state.format.pipeline, plan.generation, accept=self._accept)
         self._adopted = True
+
+
+def refuse_other_version(plan: BatchPlan) -> None:
+    """A pending batch ends as it was begun, by the same code; another version of ours might sort its records differently."""
+    begun, now = plan.versions.get("penstock"), versions()["penstock"]
+    if begun != now:
+        raise PlanRefused(
+            f"batch {plan.batch} was begun by Penstock {begun} and is not finished; this is Penstock {now}",
+            code="pending_of_another_version",
+            where=f"batch {plan.batch}",
+            next_step=f"finish it with Penstock {begun} (run it until it has caught up), then upgrade",
+        )
 
 
 def start_query(session: SparkSession, plan: RunPlan, work: BatchWork, state: State) -> StreamingQuery:

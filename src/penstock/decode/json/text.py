@@ -18,7 +18,7 @@ calls; a limit of our own, far below theirs, gives the same verdict on every mac
 COMMA, NEWLINE, OPEN, CLOSE = b",\n[]"
 
 _GROUP = 8
-"""Values other than ASCII that are looked at together, once some value of the block is known to be bad."""
+"""Values other than ASCII that are looked at together, where these are few or one of them is known to be bad."""
 
 _STRIDE = 1 << 16
 _QUOTE = ord('"')
@@ -49,7 +49,7 @@ class Text:
         return int(self.ends[index - 1]) if index else 0
 
     def __getitem__(self, index: int) -> bytes:
-        return self.data[self.before(index) + 1 : int(self.ends[index])].tobytes()
+        return self.data.data[self.before(index) + 1 : int(self.ends[index])].tobytes()
 
     def separate(self, separator: int) -> None:
         """Put `separator` behind each value and in front of the first."""
@@ -84,9 +84,10 @@ def _not_utf8(text: Text) -> list[int]:
         return []
     bounds = np.concatenate([[1], text.ends + 1])
     column = pa.Array.from_buffers(pa.large_string(), len(text), [None, pa.py_buffer(bounds), pa.py_buffer(text.data)])
-    if _valid(column):
+    beyond_ascii = text.body >= 128
+    if np.count_nonzero(beyond_ascii) > len(text) and _valid(column):
         return []
-    mixed = np.unique(np.searchsorted(text.ends, np.flatnonzero(text.body >= 128))).tolist()
+    mixed = np.unique(np.searchsorted(text.ends, np.flatnonzero(beyond_ascii))).tolist()
     groups = [mixed[first : first + _GROUP] for first in range(0, len(mixed), _GROUP)]
     bad = [group for group in groups if not _valid(column[group[0] : group[-1] + 1])]
     return [index for group in bad for index in group if not _valid(column[index : index + 1])]
