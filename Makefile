@@ -1,6 +1,10 @@
 # Everything a newcomer needs: `make demo` and `make test` do all the set-up they need by themselves.
 PYTHON ?= python3
 BIN := .venv/bin
+# Without build isolation, so that what builds a package is locked as well.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --use-pep517
+
+LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test lint lock clean
@@ -10,12 +14,13 @@ help: ## Say what each target does
 
 setup: .venv/.complete ## Install Penstock for developing into .venv (Python packages, then the locked jars)
 
-.venv/.complete: requirements/dev.txt pyproject.toml
+.venv/.complete: requirements/dev.txt requirements/build.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 10) <= sys.version_info < (3, 14) else f"Penstock needs Python 3.10 to 3.13, this is {sys.version.split()[0]}: make PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Python packages: about 700 MB to fetch once, a minute or two"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@$(PIP) --require-hashes -r requirements/build.txt
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --no-deps --editable .
 	@touch $@
 
 test: setup ## Unit tests first, then Spark and a real broker (about ten minutes on two cores)
@@ -29,8 +34,9 @@ lint: setup ## ruff, mypy strict, the import layers, the size of files and funct
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest tests/house -q
 
-lock: ## Resolve requirements/dev.txt anew from pyproject.toml (needs uv)
-	@uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --group dev pyproject.toml --output-file requirements/dev.txt
+lock: ## Resolve requirements/ anew from pyproject.toml (needs uv)
+	@$(LOCK) --group dev pyproject.toml --output-file requirements/dev.txt
+	@printf 'setuptools\nwheel\n' | $(LOCK) - --output-file requirements/build.txt
 
 clean: ## Remove what the targets above made
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
 from penstock.ledger.book import LedgerReader
-from penstock.observe.audit import BatchClaim, BatchVerdict, Evidence, judge
+from penstock.observe.audit import BatchClaim, BatchVerdict, Evidence, Place, judge
 from penstock.plan.steps import RunPlan, Write
 from penstock.sink.port import Sink
 from penstock.source.cluster import Cluster
@@ -74,7 +75,7 @@ def _sink(write: Write, kinds: Kinds) -> Sink:
     return sink
 
 
-def _add_rows(evidence: Evidence, counts: Mapping[tuple[str, int], np.ndarray], found: Iterable[pa.StructArray]) -> None:
+def _add_rows(evidence: Evidence, counts: Mapping[Place, npt.NDArray[np.uint8]], found: Iterable[pa.StructArray]) -> None:
     for source in found:
         ids = source.field("topic_id").dictionary_encode()
         topic = ids.indices.to_numpy(zero_copy_only=False)
