@@ -21,7 +21,9 @@ _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 def bordered(command: Callable[[], Any], *, debug: bool, as_json: bool) -> Any:
     """The command's answer; an error is reported and leaves as `typer.Exit` with its code."""
     try:
-        return command()
+        answer = command()
+        sys.stdout.flush()  # here, where a reader that has gone is no error; Python would flush when nobody can catch it any more
+        return answer
     except PenstockError as error:
         _show_traceback(debug)
         _say(_as_json(error) if as_json else report(error), as_json=as_json)
