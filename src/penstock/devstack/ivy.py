@@ -39,13 +39,20 @@ def pyspark_jars() -> Path:
 class IvyRun:
     """An Ivy process that brings `jars` into `folder`/out; it touches nothing outside `folder`."""
 
-    def __init__(self, jars: Sequence[Jar], folder: Path, *, java: Path, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(self, jars: Sequence[Jar], folder: Path, *, java: Path, options: Sequence[str] = (), environment: Mapping[str, str] = os.environ) -> None:
         folder.mkdir(parents=True)
         self.jars, self._folder = tuple(jars), folder
         (folder / "settings.xml").write_text(SETTINGS, encoding="utf-8")
         (folder / "ivy.xml").write_text(module(jars), encoding="utf-8")
         self._settings = environment.get("PENSTOCK_IVY_SETTINGS") or str(folder / "settings.xml")
-        command: list[str | Path] = [java, "-Xmx256m", "-XX:TieredStopAtLevel=1", f"-Divy.default.ivy.user.dir={folder / 'user'}", *proxy_options(environment)]
+        command: list[str | Path] = [
+            java,
+            "-Xmx256m",
+            "-XX:TieredStopAtLevel=1",
+            f"-Divy.default.ivy.user.dir={folder / 'user'}",
+            *proxy_options(environment),
+            *options,
+        ]
         command += ["-jar", _ivy_jar(), "-settings", self._settings, "-ivy", folder / "ivy.xml", "-cache", folder / "cache"]
         command += ["-retrieve", f"{folder}/out/{PATTERN}", "-warn"]
         with (folder / "ivy.log").open("wb") as log:

