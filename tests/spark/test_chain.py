@@ -22,6 +22,7 @@ from penstock.run.assembly import assemble
 from penstock.run.batch import run_batch
 from penstock.run.batch_plan import BatchPlan
 from penstock.run.state import open_state
+from penstock.source.spark_reader import COLUMNS
 from penstock.storage import LocalStorage
 from penstock.values import BatchCounts, BatchId, Generation, OffsetRange
 
@@ -36,12 +37,13 @@ VALUES = [
     b"",
     *(json.dumps({"n": n, "text": f"t{n}"}).encode() for n in range(6, 500)),
 ]
+HEADERS: list[list[tuple[str, bytes | None]] | None] = [[], [("trace", b"\x00\xff"), ("ü,:", b"")], None, [("no value", None)]]
 SCHEMA = "n BIGINT NOT NULL, text STRING, at TIMESTAMP"
 
 
 def kafka(session: SparkSession, values: Sequence[bytes | None]) -> DataFrame:
-    rows = [(str(n).encode(), value, "numbers", n % 2, n // 2, NOW, [("trace", b"\x00\xff")]) for n, value in enumerate(values)]
-    return session.createDataFrame(rows, KAFKA).repartition(3)
+    rows = [(str(n).encode(), value, "numbers", n % 2, n // 2, NOW, HEADERS[n % 4]) for n, value in enumerate(values)]
+    return session.createDataFrame(rows, KAFKA).repartition(3).selectExpr(*COLUMNS)
 
 
 @pytest.fixture
@@ -87,7 +89,8 @@ def test_every_record_lands_in_one_place_with_its_coordinates(run: Callable[...,
         "_source": {"topic": "numbers", "partition": 0, "offset": 2, "timestamp": NOW, "topic_id": "id"},
     }
     assert [(row["value"], row["key"], row["headers"]) for row in dead] == [
-        (VALUES[n], str(n).encode(), [{"key": "trace", "value": b"\x00\xff"}]) for n in (1, 3, 5)
+        (VALUES[n], str(n).encode(), None if HEADERS[n % 4] is None else [{"key": key, "value": value} for key, value in HEADERS[n % 4] or ()])
+        for n in (1, 3, 5)
     ]
     assert {(row["pipeline"], row["flow"], row["generation"], row["batch"]) for row in dead} == {("numbers", "main", "g", 0)}
 

@@ -107,7 +107,7 @@ def records(session: SparkSession, plan: RunPlan) -> DataFrame:
     )
     for key, value in start_options(source).items():
         reader = reader.option(key, value)
-    return reader.load().select(*COLUMNS)
+    return reader.load().selectExpr(*COLUMNS)
 
 
 def start_options(source: ReadKafka) -> dict[str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.records import DEAD_LETTERS, FAULT, FAULT_COLUMN, KEPT_COLUMN, SOURCE_COLUMN, TRAVELLING, Block, Decoded, RecordFault
+from penstock.records import DEAD_LETTERS, FAULT, FAULT_COLUMN, KEPT_COLUMN, SOURCE_COLUMN, TRAVELLING, Block, Decoded, RecordFault, headers_from
 from penstock.values import BatchCounts
 
 
@@ -101,7 +101,8 @@ def _letters(source: pa.StructArray, fault: pa.StructArray, origin: Origin) -> p
     count = len(fault)
     values = {
         SOURCE_COLUMN: source,
-        **{field.name: pc.struct_field(fault, field.name).cast(field.type) for field in FAULT},
+        **{field.name: pc.struct_field(fault, field.name).cast(field.type) for field in FAULT if field.name != "headers"},
+        "headers": headers_from(pc.struct_field(fault, "headers")),
         "schema_id": pa.nulls(count, pa.int32()),
         "pipeline": pa.repeat(origin.pipeline, count),
         "flow": pa.repeat(origin.flow, count),

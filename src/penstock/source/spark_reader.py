@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.records import HEADERS, SOURCE, Block, Values
+from penstock.records import SOURCE, Block, Values
 
-COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
-"""What the chain needs of the columns that Spark's source offers with `includeHeaders`."""
+HEADERS = "array_join(transform(headers, h -> concat(hex(h.key), ':', coalesce(hex(h.value), '-'))), ',') AS headers"
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", HEADERS)
+"""What the chain needs of the columns that Spark's source offers with `includeHeaders`, as Spark SQL expressions."""
 
 
 def blocks(batches: Iterable[pa.RecordBatch], topic_ids: Mapping[str, str]) -> Iterator[Block]:
@@ -35,7 +36,7 @@ def blocks(batches: Iterable[pa.RecordBatch], topic_ids: Mapping[str, str]) -> I
                 fields=list(SOURCE),
             ),
             keys=batch.column("key").cast(pa.binary()),
-            headers=batch.column("headers").cast(HEADERS),
+            headers=batch.column("headers").cast(pa.string()),
         )
 
 
