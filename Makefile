@@ -12,7 +12,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hash
 help: ## Say what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-setup: .venv/.complete ## Install Penstock for developing into .venv (Python packages, then the locked jars)
+setup: .venv/.complete ## Install Penstock for developing into .venv
 
 .venv/.complete: requirements/dev.txt requirements/build.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 10) <= sys.version_info < (3, 14) else f"Penstock needs Python 3.10 to 3.13, this is {sys.version.split()[0]}: make PYTHON=/path/to/python3.11")'
@@ -23,7 +23,7 @@ setup: .venv/.complete ## Install Penstock for developing into .venv (Python pac
 	@$(PIP) --no-deps --editable .
 	@touch $@
 
-test: setup ## Unit tests first, then Spark and a real broker (about ten minutes on two cores)
+test: setup ## Unit tests first, then Spark and a real broker (eight minutes on two cores)
 	@$(BIN)/python -m pytest tests/unit tests/property -q
 	@$(BIN)/python -m pytest tests/spark tests/system -q
 

@@ -26,8 +26,8 @@ def rows(*numbers: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"n": n, "_source": {"offset": n}} for n in numbers], schema=SCHEMA)
 
 
-def sink_at(path: Path) -> DeltaSink:
-    sink = DeltaSink(str(path), "payments:main:sink")
+def sink_at(path: Path, owner: str = "payments:main:sink") -> DeltaSink:
+    sink = DeltaSink(str(path), owner)
     sink.prepare(SCHEMA)
     return sink
 
@@ -94,15 +94,11 @@ def test_of_many_writers_with_one_token_exactly_one_commits(tmp_path: Path) -> N
 
 
 def test_writers_of_other_things_do_not_hinder_each_other(tmp_path: Path) -> None:
-    sinks = [sink_at(tmp_path) for _ in range(4)]
+    sinks = [sink_at(tmp_path, f"payments:main:sink {n}") for n in range(4)]
+    tokens = [CommitToken("p", "f", f"sink {n}", Generation("g"), BatchId(0), 1) for n in range(4)]
     files = [staged(sink, n) for n, sink in enumerate(sinks)]
     with ThreadPoolExecutor(4) as pool:
-        work = [
-            (sink, file, CommitToken("p", "f", f"sink {n}", Generation("g"), BatchId(0), 1)) for n, (sink, file) in enumerate(zip(sinks, files, strict=True))
-        ]
-        for n, item in enumerate(work):
-            item[0]._owner = f"other {n}"
-        outcomes = list(pool.map(lambda item: item[0].commit(item[1], item[2], COUNTS), work))
+        outcomes = list(pool.map(lambda sink, file, mine: sink.commit(file, mine, COUNTS), sinks, files, tokens))
     assert {type(outcome) for outcome in outcomes} == {Written}
     assert len({outcome.evidence.version for outcome in outcomes}) == 4
     assert numbers_in(tmp_path) == [0, 1, 2, 3]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ssl
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,6 +39,11 @@ def test_a_store_that_was_changed_is_refused_by_the_jvm(tmp_path: Path) -> None:
     assert keytool(store).returncode != 0
 
 
-def test_the_bundle_that_the_environment_names_is_trusted(tmp_path: Path) -> None:
+def test_the_bundle_that_the_environment_names_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = trusted({})[0]
+    monkeypatch.setattr("penstock.devstack.trust.BUNDLES", ())
+    monkeypatch.setattr("ssl.get_default_verify_paths", lambda: SimpleNamespace(openssl_cafile=str(tmp_path / "not there.pem")))
+    (tmp_path / "company.pem").write_text(ssl.DER_cert_to_PEM_cert(one))
     (tmp_path / "nothing.pem").write_text("no certificate")
-    assert trusted({"SSL_CERT_FILE": str(tmp_path / "nothing.pem")}) == trusted({})
+    assert trusted({"SSL_CERT_FILE": str(tmp_path / "company.pem"), "PIP_CERT": str(tmp_path / "nothing.pem")}) == [one]
+    assert trusted({}) == []

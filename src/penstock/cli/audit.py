@@ -37,7 +37,7 @@ def text(found: Audit) -> str:
     """The answer as people read it."""
     batches = found.verdicts
     lines = [
-        f"{len(batches)} batches audited: every offset counted in the tables and read again from Kafka",
+        f"{'1 batch' if len(batches) == 1 else f'{len(batches)} batches'} audited: every offset counted in the tables and read again from Kafka",
         "",
         f"  records in Kafka  {_sum(batches, 'in_kafka'):>14,}",
         f"  rows              {_sum(batches, 'rows'):>14,}",

@@ -13,7 +13,6 @@ from penstock.builtin import KINDS
 from penstock.cli.arguments import Settings, Target
 from penstock.cli.target import load_target
 from penstock.devstack.progress import shown_progress
-from penstock.ledger.entry import LedgerEntry
 from penstock.plan.build import build
 from penstock.plan.steps import UntilCaughtUp
 from penstock.run.start import RunOptions, run_pipeline
@@ -36,11 +35,7 @@ def run(
     options = RunOptions(master, dict(_pair(item) for item in conf or ()), stop_grace_seconds, accept_new_generation, attempts)
     _log_for_people() if sys.stderr.isatty() else _log_for_programs()
     with shown_progress() as progress:
-        run_pipeline(plan, KINDS, options, listener=_heard, progress=progress)
-
-
-def _heard(entry: LedgerEntry) -> None:
-    """The log says it already."""
+        run_pipeline(plan, KINDS, options, progress)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -35,8 +35,9 @@ def trust_options(folder: Path, environment: Mapping[str, str] = os.environ) -> 
 
 def trusted(environment: Mapping[str, str]) -> Sequence[bytes]:
     """Every authority in the bundles that the environment names and that systems keep at well-known places."""
-    context = ssl.create_default_context()
-    for bundle in (*filter(None, map(environment.get, VARIABLES)), *BUNDLES):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    places = (*map(environment.get, VARIABLES), ssl.get_default_verify_paths().openssl_cafile, *BUNDLES)
+    for bundle in filter(None, places):
         with contextlib.suppress(OSError):  # not there, or no certificates: another tool's trouble
             context.load_verify_locations(bundle)
     return context.get_ca_certs(binary_form=True)

@@ -13,7 +13,7 @@ from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
 from penstock.ledger.book import LedgerReader
 from penstock.observe.audit import BatchClaim, BatchVerdict, Evidence, Place, judge
-from penstock.plan.steps import RunPlan, Write
+from penstock.plan.steps import DEAD_LETTERS, SINK, RunPlan, Write
 from penstock.sink.port import Sink
 from penstock.source.cluster import Cluster
 from penstock.source.recount import visible
@@ -42,14 +42,13 @@ def audit(plan: RunPlan, kinds: Kinds, progress: Report) -> Audit:
     claims = claims_of(plan)
     evidence = Evidence(claims)
     unread = []
-    for write, counts in ((plan.flow.sink, evidence.rows), (plan.flow.dead_letters, evidence.dead)):
-        if write is None:
-            continue
+    counted = {SINK: evidence.rows, DEAD_LETTERS: evidence.dead}
+    for branch, write in plan.flow.writes.items():
         found = _sink(write, kinds).provenance()
         if found is None:
             unread.append(write.kind)
             continue
-        _add_rows(evidence, counts, found)
+        _add_rows(evidence, counted[branch], found)
     _add_kafka(evidence, plan, claims, progress)
     return Audit(tuple(judge(claims, evidence)), evidence.outside, tuple(unread))
 

@@ -26,7 +26,7 @@ def passes(plan: RunPlan) -> tuple[Pass, ...]:
     """The passes of a batch, in order; joining their steps gives the steps of the plan."""
     flow = plan.flow
     read = Pass("kafka_source", (plan.source,))
-    writes = (flow.sink,) if flow.dead_letters is None else (flow.sink, flow.dead_letters)
+    writes = tuple(flow.writes.values())
     if not flow.transforms:
         return read, Pass("python", (flow.decode, *writes))
     return read, Pass("python", (flow.decode,)), Pass("sql", flow.transforms), Pass("python", writes)

@@ -11,6 +11,9 @@ from typing import Literal
 
 from penstock.kinds import Options
 
+SINK, DEAD_LETTERS = "sink", "dead_letters"
+"""The branches of a flow, by name."""
+
 Position = Literal["earliest", "latest"] | int
 """Where one partition starts: at an end of its log or at an offset."""
 
@@ -121,6 +124,12 @@ class Flow:
     transforms: tuple[Transform, ...]
     sink: Write
     dead_letters: Write | None
+
+    @property
+    def writes(self) -> Mapping[str, Write]:
+        """Everything that it writes, by branch, in the order of the commits."""
+        branches = {SINK: self.sink, DEAD_LETTERS: self.dead_letters}
+        return {name: write for name, write in branches.items() if write is not None}
 
 
 @dataclass(frozen=True, slots=True)

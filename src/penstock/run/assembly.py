@@ -14,12 +14,13 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
-from penstock.plan.steps import Filter, Flow, Query, RunPlan, Select
+from penstock.plan.steps import DEAD_LETTERS, SINK, Filter, Flow, Query, RunPlan, Select
+from penstock.plan.steps import Write as WriteStep
 from penstock.records import DEAD_LETTERS as DEAD_LETTER_SCHEMA
 from penstock.records import SOURCE, SOURCE_COLUMN, Decoder
 from penstock.run.batch import Batch, Branch
 from penstock.run.batch_plan import BatchPlan
-from penstock.run.chain import DEAD_LETTERS, SINK, ReadDecode, ReadDecodeWrite, Write
+from penstock.run.chain import ReadDecode, ReadDecodeWrite, Write
 from penstock.run.report import SPARK_SCHEMA
 from penstock.run.sorting import Origin, travelling
 from penstock.run.state import State
@@ -50,7 +51,7 @@ class Assembly:
     def batch(self, frame: DataFrame, plan: BatchPlan, *, is_new: bool) -> Batch:
         """What `run_batch` takes: this flow, applied to the records of one batch."""
         ids = self.state.format.flows[self.plan.flow.name]
-        branches = [Branch(name, target_of(self.plan, name), sink, self._token(ids["id"], ids[name], plan)) for name, sink in self.sinks.items()]
+        branches = [Branch(name, in_words(write), self.sinks[name], self._token(ids["id"], ids[name], plan)) for name, write in self.plan.flow.writes.items()]
         return Batch(self._reports(frame, plan), plan, is_new, branches)
 
     def _reports(self, frame: DataFrame, plan: BatchPlan) -> DataFrame:
@@ -73,13 +74,11 @@ def assemble(session: SparkSession, plan: RunPlan, kinds: Kinds, state: State) -
     flow = plan.flow
     columns = decoder_of(flow, kinds)().schema
     refuse_taken_names(columns)
-    wanted = {SINK: (flow.sink, output_schema(session, columns, flow))}
-    if flow.dead_letters is not None:
-        wanted[DEAD_LETTERS] = (flow.dead_letters, DEAD_LETTER_SCHEMA)
+    schemas = {SINK: output_schema(session, columns, flow), DEAD_LETTERS: DEAD_LETTER_SCHEMA}
     sinks: dict[str, Sink] = {}
-    for name, (write, schema) in wanted.items():
+    for name, write in flow.writes.items():
         sinks[name] = kinds.sinks[write.kind].build(write.options, owner=f"{plan.name}:{flow.name}:{name}")
-        sinks[name].prepare(schema)
+        sinks[name].prepare(schemas[name])
     return Assembly(plan, kinds, state, sinks, columns)
 
 
@@ -125,8 +124,6 @@ def transformed(frame: DataFrame, flow: Flow) -> DataFrame:
     return frame
 
 
-def target_of(plan: RunPlan, branch: str) -> str:
-    """The branch's sink in words, for people and the ledger."""
-    write = plan.flow.sink if branch == SINK else plan.flow.dead_letters
-    assert write is not None
+def in_words(write: WriteStep) -> str:
+    """A target for people and the ledger."""
     return " ".join([write.kind, str(getattr(write.options, "path", ""))]).strip()

@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame
 from penstock.errors import Fatal, OutcomeUnknown, PenstockError
 from penstock.ledger.book import LedgerWriter
 from penstock.ledger.entry import LedgerEntry, SinkEntry
+from penstock.plan.steps import DEAD_LETTERS, SINK
 from penstock.run.batch_plan import BatchPlan
-from penstock.run.chain import DEAD_LETTERS, SINK, raise_first
+from penstock.run.chain import raise_first
 from penstock.run.crash import crash_point
 from penstock.run.report import TaskReport, check_spans, decode
 from penstock.sink.port import AlreadyWritten, Evidence, Outcome, Sink, Written

@@ -47,12 +47,6 @@ def begin_batch(plans: Storage, fresh: BatchPlan) -> tuple[BatchPlan, bool]:
     return found, is_new
 
 
-def pending_plan(plans: Storage, batch: int) -> BatchPlan | None:
-    """The plan file of this batch, if an attempt left one."""
-    name = _name(BatchId(batch))
-    return _read(plans, name) if plans.read(name) is not None else None
-
-
 def _read(plans: Storage, name: str) -> BatchPlan:
     try:
         return msgspec.json.decode(plans.read(name) or b"", type=BatchPlan)

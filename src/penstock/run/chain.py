@@ -14,6 +14,7 @@ from pyspark import TaskContext
 
 from penstock import errors
 from penstock.errors import PenstockError, StoppedByData
+from penstock.plan.steps import DEAD_LETTERS, SINK
 from penstock.records import Block, Decoder
 from penstock.run.crash import crash_point
 from penstock.run.report import Span, TaskReport, encode, watch
@@ -22,7 +23,6 @@ from penstock.sink.port import RowWriter, Stage, TaskPlace
 from penstock.source.spark_reader import blocks
 from penstock.values import BatchCounts
 
-SINK, DEAD_LETTERS = "sink", "dead_letters"
 Batches = Iterator[pa.RecordBatch]
 
 

@@ -1,6 +1,7 @@
 """Kill points: labels in the path of a batch where a test can have the process killed, so that a crash is deterministic.
 
-`PENSTOCK_CRASH_AT=label` or `label@batch`, for instance `files_written@3`. Without the variable a point costs a look-up.
+`PENSTOCK_CRASH_AT=label` or `label@batch`, for instance `files_written@3`. In the driver, in order: planned,
+asked, files_written, sink_committed, dead_letters_committed, ledger_written; in a task: task_writing. Without the variable a point costs a look-up.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 
-POINTS = ("planned", "asked", "files_written", "sink_committed", "dead_letters_committed", "ledger_written", "task_writing")
 VARIABLE = "PENSTOCK_CRASH_AT"
 
 

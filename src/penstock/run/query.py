@@ -35,7 +35,7 @@ class BatchWork:
     def __init__(self, assembly: Assembly, cluster: Cluster, listener: Listener, *, accept_new_generation: bool = False) -> None:
         self._assembly, self._cluster, self._listener = assembly, cluster, listener
         self._accept = accept_new_generation
-        self._adopted = False
+        self._adopted: Assembly | None = None
         self._ledger = LedgerWriter(assembly.state.ledger)
         self.error: BaseException | None = None
         self.running = False
@@ -52,27 +52,26 @@ class BatchWork:
 
     def _run(self, frame: DataFrame, batch: int) -> LedgerEntry:
         state, mine = self._assembly.state, self._assembly
+        self._adopt(mine)  # before the batch is begun: what is refused here must not bind the file that mends it
         plan, is_new = begin_batch(state.plans, self._fresh_plan(batch))
         refuse_other_version(plan)
         if plan.spec != mine.plan.spec:  # begun with another file: ended with that one
             mine = assemble(frame.sparkSession, build(load_resolved(plan.spec, mine.kinds), mine.kinds), mine.kinds, state)
-        self._adopt(mine, plan)
+            self._adopt(mine)
         return run_batch(mine.batch(frame, plan, is_new=is_new), self._ledger)
 
     def _fresh_plan(self, batch: int) -> BatchPlan:
         state, plan = self._assembly.state, self._assembly.plan
-        generation = state.generation()
-        assert generation is not None  # Spark writes it before the first batch
         ranges = batch_ranges(state.checkpoint, batch, topic_ids=self._cluster.topic_ids(plan.source.topics), earliest=self._cluster.earliest)
-        return BatchPlan(FORMAT, generation, BatchId(batch), ranges, plan.source.reader, plan.spec, versions())
+        return BatchPlan(FORMAT, state.generation(), BatchId(batch), ranges, plan.source.reader, plan.spec, versions())
 
-    def _adopt(self, assembly: Assembly, plan: BatchPlan) -> None:
-        """Once a run: tables that another generation of this pipeline wrote to are refused."""
-        if self._adopted:
+    def _adopt(self, assembly: Assembly) -> None:
+        """Once an assembly: tables that another generation of this pipeline wrote to are refused."""
+        if self._adopted is assembly:
             return
         for sink in assembly.sinks.values():
-            sink.adopt(assembly.state.format.pipeline, plan.generation, accept=self._accept)
-        self._adopted = True
+            sink.adopt(assembly.state.format.pipeline, assembly.state.generation(), accept=self._accept)
+        self._adopted = assembly
 
 
 def refuse_other_version(plan: BatchPlan) -> None:

@@ -25,7 +25,7 @@ KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
         "see the offsets in the message; decide whether to go on without them (`source.on_gap: record`)",
     ),
     (
-        r"UnknownTopicOrPartitionException|does not exist",
+        r"UnknownTopicOrPartitionException",
         Fatal,
         "topic_missing",
         "a topic of this pipeline is gone",
@@ -39,7 +39,7 @@ KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
         "see that the broker runs and that `kafka.servers` names it; running again is safe",
     ),
     (
-        r"Python worker exited unexpectedly|worker exited|EOFException",
+        r"Python worker exited unexpectedly",
         Retryable,
         "worker_lost",
         "a Python worker of a task died, more often than a task is tried again",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
@@ -11,7 +11,6 @@ from penstock.devstack.jars import jars_for
 from penstock.devstack.java import find_java
 from penstock.devstack.progress import Progress, silent
 from penstock.kinds import Kinds
-from penstock.ledger.entry import LedgerEntry
 from penstock.plan.steps import RunPlan
 from penstock.run.session import start_session
 from penstock.run.state import open_state
@@ -33,23 +32,16 @@ class RunOptions:
     attempts: int | None = None
 
 
-def run_pipeline(
-    plan: RunPlan,
-    kinds: Kinds,
-    options: RunOptions,
-    *,
-    listener: Callable[[LedgerEntry], None],
-    progress: Progress = silent,
-) -> None:
+def run_pipeline(plan: RunPlan, kinds: Kinds, options: RunOptions, progress: Progress = silent) -> None:
     """Run until caught up, stopped by a signal, or failed. What can be refused without Spark is refused before it starts."""
-    open_state(storage_at(plan.state), plan.name, plan.flow.name)
+    state = open_state(storage_at(plan.state), plan.name, plan.flow.name)
     Cluster(plan.source.servers).topic_ids(plan.source.topics)
     session = session_for(plan.name, options, progress)
     stop = Stop(grace_seconds=options.stop_grace_seconds)
     run = Run(plan, kinds, options.accept_new_generation, options.attempts)
     try:
         with stop.on_signals():
-            supervise(run, session, stop, listener)
+            supervise(run, state, session, stop)
     finally:
         session.stop()
 

@@ -56,16 +56,13 @@ class State:
     def plans(self) -> Storage:
         return self.root.at("queries/main/plans")
 
-    def generation(self) -> Generation | None:
-        """The id of the checkpoint's query; None before its first start."""
-        content = self.checkpoint.read("metadata")
-        if content is None:
-            return None
+    def generation(self) -> Generation:
+        """The id of the checkpoint's query, which Spark writes at its first start."""
         try:
-            return Generation(json.loads(content)["id"])
+            return Generation(json.loads(self.checkpoint.read("metadata") or b"")["id"])
         except (ValueError, KeyError, TypeError) as error:
             raise Fatal(
-                "the checkpoint cannot be trusted: `metadata` does not parse",
+                "the checkpoint cannot be trusted: `metadata` is not there or does not parse",
                 code="checkpoint_corrupt",
                 where=self.checkpoint.uri,
                 next_step="nothing was read or written; restore the checkpoint from a backup, the tables hold what was committed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -23,8 +23,7 @@ from penstock.plan.steps import RunPlan
 from penstock.run.assembly import versions
 from penstock.run.query import BatchWork, ready, start_query
 from penstock.run.spark_errors import translated
-from penstock.run.state import open_state
-from penstock.storage import storage_at
+from penstock.run.state import State
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 POLL_SECONDS = 0.2
@@ -67,9 +66,8 @@ class Run:
     """How often a retryable failure in a row is tried; None: until somebody stops it."""
 
 
-def supervise(run: Run, session: SparkSession, stop: Stop, listener: Callable[[LedgerEntry], None]) -> None:
+def supervise(run: Run, state: State, session: SparkSession, stop: Stop) -> None:
     """Run until caught up, stopped or failed for good; the error that ended it is raised."""
-    state = open_state(storage_at(run.plan.state), run.plan.name, run.plan.flow.name)
     log.info("pipeline started", pipeline=run.plan.name, spark=session.version, **versions())
     failures = 0
 
@@ -77,7 +75,6 @@ def supervise(run: Run, session: SparkSession, stop: Stop, listener: Callable[[L
         nonlocal failures
         failures = 0
         log.info("batch committed", batch=entry.batch, counts=entry.counts, seconds=entry.seconds)
-        listener(entry)
 
     while not stop.wished.is_set():
         try:
