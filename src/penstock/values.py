@@ -35,11 +35,11 @@ class OffsetRange:
         return self.until - self.start
 
 
-def ranges_digest(ranges: Iterable[OffsetRange]) -> int:
-    """Sixty-three bits that name a batch's ranges, however they were split over tasks or ordered.
+def ranges_digest(ranges: Iterable[OffsetRange], revision: int = 0) -> int:
+    """Sixty-three bits that name a batch's ranges, however they were split over tasks or ordered, and the plan's revision.
 
     Splits of one partition are merged first, empty ranges left out. A Delta `txn` action holds it as a version, hence
-    a non-negative 63-bit integer.
+    a non-negative 63-bit integer. Another revision of a batch's plan may sort its records differently: it is another batch.
     """
     spans: dict[tuple[str, int], tuple[int, int]] = {}
     for item in ranges:
@@ -49,6 +49,7 @@ def ranges_digest(ranges: Iterable[OffsetRange]) -> int:
         start, until = spans.get(key, (item.start, item.until))
         spans[key] = min(start, item.start), max(until, item.until)
     text = "\n".join(f"{topic_id} {partition} {start} {until}" for (topic_id, partition), (start, until) in sorted(spans.items()))
+    text += f"\nrevision {revision}" if revision else ""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
@@ -78,16 +79,22 @@ class CommitToken:
 
 @dataclass(frozen=True, slots=True)
 class BatchCounts:
-    """Where the records of a batch went. `read = rows + filtered + dead` must hold before anything is committed."""
+    """Where the records of a batch went. `read = rows + filtered + dead` must hold before anything is committed.
+
+    Where a query makes other rows than one a record, `rows` are the records that went into it, and `written` the rows
+    that came out; else `written` is None.
+    """
 
     read: int
     rows: int
     filtered: int
     dead: int
+    written: int | None = None
 
     @property
     def balanced(self) -> bool:
-        return self.read == self.rows + self.filtered + self.dead
+        return self.read == self.rows + self.filtered + self.dead and self.filtered >= 0
 
     def __add__(self, other: BatchCounts) -> BatchCounts:
-        return BatchCounts(self.read + other.read, self.rows + other.rows, self.filtered + other.filtered, self.dead + other.dead)
+        written = None if self.written is None and other.written is None else (self.written or 0) + (other.written or 0)
+        return BatchCounts(self.read + other.read, self.rows + other.rows, self.filtered + other.filtered, self.dead + other.dead, written)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from harness.chain import RunBatch
 from penstock.run.start import RunOptions, session_for
 
 
@@ -15,3 +17,8 @@ def session() -> Iterator[SparkSession]:
     running = session_for("tests", RunOptions(master="local[2,2]"))
     yield running
     running.stop()
+
+
+@pytest.fixture
+def run(session: SparkSession, tmp_path: Path) -> RunBatch:
+    return RunBatch(session, tmp_path)

@@ -55,6 +55,16 @@ def test_all_committed_then_retention_takes_the_range_and_the_pipeline_goes_on(p
     assert json.loads(entry.read_text())["counts"] == counted, "from what the commit carries, not counted again"
 
 
+def test_a_file_mended_because_of_a_bad_record_takes_effect_with_the_very_batch_that_it_stopped(pipeline: Pipeline) -> None:
+    produce(pipeline.servers, pipeline.topic, 5_000)
+    stopped = pipeline.write(dead_letters=None).run()
+    assert stopped.code == 4, stopped.errors
+    mended = pipeline.write().run()
+    assert mended.code == 0, mended.errors
+    assert (verdict := pipeline.verdict()), verdict
+    assert pipeline.versions() == (1, 1)
+
+
 def test_a_stop_on_request_ends_between_two_batches_and_exits_with_0(pipeline: Pipeline) -> None:
     produce(pipeline.servers, pipeline.topic, 100_000)
     pipeline.write(trigger="continuously", rate={"records_per_batch": 5_000})

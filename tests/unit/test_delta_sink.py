@@ -110,7 +110,7 @@ def test_the_same_token_with_other_ranges_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Fatal) as refused:
         sink.find(token(digest=12))
     assert str(refused.value) == (
-        "the table holds another batch 0 under the same token: its Kafka ranges are not those of this checkpoint\n"
+        "the table holds another batch 0 under the same token: it has other Kafka ranges, or was begun with another file\n"
         f"where: {tmp_path}\n"
         "next:  two copies of one checkpoint write to this table: stop this one, and keep the one whose batches the table holds"
     )

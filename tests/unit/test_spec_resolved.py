@@ -59,7 +59,7 @@ def checked(blocks: dict[str, Any]) -> PipelineSpec | None:
     try:
         return Pipeline(**blocks).spec(KINDS)
     except SpecError as error:
-        assert {fault.what.split("`")[2] for fault in error.faults} == {" is also the place of "}
+        assert all("` is also the place of `" in fault.what for fault in error.faults)
         return None
 
 

@@ -6,10 +6,11 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from penstock.errors import Fatal, PlanRefused
-from penstock.run.batch_plan import BatchPlan, begin_batch
+from penstock.run.batch_plan import BatchPlan, begin_batch, revisions
 from penstock.run.state import open_state
 from penstock.storage import LocalStorage, storage_at
 from penstock.values import BatchId, Generation, OffsetRange
@@ -61,24 +62,23 @@ def test_a_damaged_format_file_is_named(tmp_path: Path) -> None:
         open_state(LocalStorage(tmp_path), "payments", "main")
 
 
-def test_a_replay_obeys_the_plan_it_finds(tmp_path: Path) -> None:
-    plans = LocalStorage(tmp_path)
-    assert begin_batch(plans, plan(spec="old")) == (plan(spec="old"), True)
-    assert begin_batch(plans, plan(spec="new")) == (plan(spec="old"), False)
-
-
-def test_a_plan_that_contradicts_the_offset_log_is_refused(tmp_path: Path) -> None:
-    plans = LocalStorage(tmp_path)
-    begin_batch(plans, plan(until=9))
-    with pytest.raises(Fatal, match="the plan file of batch 3 and Spark's offset log say different ranges"):
-        begin_batch(plans, plan(until=10))
-
-
 def test_plan_files_are_purged_behind_those_that_spark_keeps(tmp_path: Path) -> None:
     plans = LocalStorage(tmp_path)
     for batch in range(130):
         begin_batch(plans, plan(batch))
     assert [int(name.removesuffix(".json")) for name in plans.names()] == list(range(30, 130))
+
+
+def test_the_revisions_of_a_plan_are_found_newest_first_and_purged_together(tmp_path: Path) -> None:
+    plans = LocalStorage(tmp_path)
+    assert begin_batch(plans, plan(0))
+    assert not begin_batch(plans, plan(0, spec="another instance")), "made once"
+    assert begin_batch(plans, msgspec.structs.replace(plan(0, spec="new"), revision=1))
+    found = revisions(plans, BatchId(0))
+    assert [(each.revision, each.spec) for each in found] == [(1, "new"), (0, "old")]
+    assert found[0].digest != found[1].digest, "a commit of one is never taken for one of the other"
+    assert begin_batch(plans, plan(100))
+    assert plans.names() == ["000000000100.json"]
 
 
 def test_of_many_who_create_one_file_exactly_one_does(tmp_path: Path) -> None:

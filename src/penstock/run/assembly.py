@@ -10,11 +10,11 @@ from importlib.metadata import version
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from penstock.errors import PlanRefused
+from penstock.internals import spark_schema
 from penstock.kinds import Kinds
-from penstock.plan.steps import DEAD_LETTERS, SINK, Filter, Flow, Query, RunPlan, Select
+from penstock.plan.steps import DEAD_LETTERS, SINK, Flow, RunPlan
 from penstock.plan.steps import Write as WriteStep
 from penstock.records import DEAD_LETTERS as DEAD_LETTER_SCHEMA
 from penstock.records import SOURCE, SOURCE_COLUMN, Decoder
@@ -24,8 +24,9 @@ from penstock.run.chain import ReadDecode, ReadDecodeWrite, Write
 from penstock.run.report import SPARK_SCHEMA
 from penstock.run.sorting import Origin, travelling
 from penstock.run.state import State
+from penstock.run.transforming import Shape, shape_of, transformed
 from penstock.sink.port import Sink
-from penstock.transform.rows import CARRIED, keep_where, select_columns
+from penstock.transform.rows import CARRIED
 from penstock.values import CommitToken, Generation
 
 PARTS = ("penstock", "pyspark", "pyarrow", "deltalake", "msgspec", "arro3-io", "confluent-kafka")
@@ -45,41 +46,64 @@ class Assembly:
     kinds: Kinds
     state: State
     sinks: Mapping[str, Sink]
-    columns: pa.Schema
+    decoded: pa.Schema
     """What the decoder yields."""
+    shape: Shape
+    """What the transforms make of it."""
 
     def batch(self, frame: DataFrame, plan: BatchPlan, *, is_new: bool) -> Batch:
-        """What `run_batch` takes: this flow, applied to the records of one batch."""
-        ids = self.state.format.flows[self.plan.flow.name]
-        branches = [Branch(name, in_words(write), self.sinks[name], self._token(ids["id"], ids[name], plan)) for name, write in self.plan.flow.writes.items()]
-        return Batch(self._reports(frame, plan), plan, is_new, branches)
-
-    def _reports(self, frame: DataFrame, plan: BatchPlan) -> DataFrame:
-        """The one Spark job of the batch, not run yet: neighbours in Python are one pass, Spark SQL stands between two."""
+        """What `run_batch` takes: this flow, applied to the records of one batch. One Spark job, not run yet."""
         flow = self.plan.flow
         read = ReadDecode({item.topic: item.topic_id for item in plan.ranges}, decoder_of(flow, self.kinds))
         origin = Origin(self.plan.name, flow.name, plan.generation, plan.batch)
-        write = Write(origin, {name: sink.stage() for name, sink in self.sinks.items()})
-        if not flow.transforms:
-            return frame.mapInArrow(ReadDecodeWrite(read, write), SPARK_SCHEMA)
-        decoded = frame.mapInArrow(read, from_arrow_schema(travelling(self.columns)))
-        return transformed(decoded, flow).mapInArrow(write, SPARK_SCHEMA)
+        write = Write(origin, {name: sink.stage() for name, sink in self.sinks.items()}, self.shape.columns.names, self.shape.way)
+        branches = branches_of(self.plan, self.sinks, self.state, plan)
+        if not flow.transforms:  # neighbours in Python are one pass
+            return Batch(frame.mapInArrow(ReadDecodeWrite(read, write), SPARK_SCHEMA), plan, is_new, branches)
+        through = transformed(self.decoding(frame, read), flow.transforms)
+        return Batch(through.records.mapInArrow(write, SPARK_SCHEMA), plan, is_new, branches, through.held)
 
-    def _token(self, flow: str, sink: str, plan: BatchPlan) -> CommitToken:
-        return CommitToken(self.state.format.pipeline, flow, sink, Generation(plan.generation), plan.batch, plan.digest)
+    def decoding(self, frame: DataFrame, read: ReadDecode) -> DataFrame:
+        """The batch's records as they travel through Spark SQL."""
+        return frame.mapInArrow(read, spark_schema(travelling(self.decoded)))
 
 
 def assemble(session: SparkSession, plan: RunPlan, kinds: Kinds, state: State) -> Assembly:
     """Make the flow's sinks ready for what it yields; every refusal comes from here, before the first batch."""
-    flow = plan.flow
-    columns = decoder_of(flow, kinds)().schema
-    refuse_taken_names(columns)
-    schemas = {SINK: output_schema(session, columns, flow), DEAD_LETTERS: DEAD_LETTER_SCHEMA}
-    sinks: dict[str, Sink] = {}
-    for name, write in flow.writes.items():
-        sinks[name] = kinds.sinks[write.kind].build(write.options, owner=f"{plan.name}:{flow.name}:{name}")
-        sinks[name].prepare(schemas[name])
-    return Assembly(plan, kinds, state, sinks, columns)
+    decoded, shape = analysed(session, plan, kinds)
+    schemas = {SINK: shape.columns, DEAD_LETTERS: DEAD_LETTER_SCHEMA}
+    sinks = sinks_of(plan, kinds)
+    for name, sink in sinks.items():
+        sink.prepare(schemas[name])
+    return Assembly(plan, kinds, state, sinks, decoded, shape)
+
+
+def analysed(session: SparkSession, plan: RunPlan, kinds: Kinds) -> tuple[pa.Schema, Shape]:
+    """What the flow's decoder yields and what its transforms make of that; nothing but Spark's analysis is asked."""
+    decoded = decoder_of(plan.flow, kinds)().schema
+    refuse_taken_names(decoded)
+    if not plan.flow.transforms:
+        return decoded, Shape(decoded.append(pa.field(SOURCE_COLUMN, SOURCE)))
+    return decoded, shape_of(session, decoded, plan.flow.transforms)
+
+
+def sinks_of(plan: RunPlan, kinds: Kinds) -> dict[str, Sink]:
+    """The sinks that the plan names, by branch; none is touched yet."""
+    return {name: kinds.sinks[write.kind].build(write.options, owner=f"{plan.name}:{plan.flow.name}:{name}") for name, write in plan.flow.writes.items()}
+
+
+def branches_of(plan: RunPlan, sinks: Mapping[str, Sink], state: State, batch: BatchPlan) -> list[Branch]:
+    """Each sink with the token under which it commits this batch."""
+    ids = state.format.flows[plan.flow.name]
+    return [
+        Branch(
+            name,
+            in_words(write),
+            sinks[name],
+            CommitToken(state.format.pipeline, ids["id"], ids[name], Generation(batch.generation), batch.batch, batch.digest),
+        )
+        for name, write in plan.flow.writes.items()
+    ]
 
 
 def refuse_taken_names(columns: pa.Schema) -> None:
@@ -96,32 +120,6 @@ def refuse_taken_names(columns: pa.Schema) -> None:
 def decoder_of(flow: Flow, kinds: Kinds) -> Callable[[], Decoder]:
     """How a task makes the flow's decoder; picklable."""
     return functools.partial(kinds.decoders[flow.decode.kind].build, flow.decode.options)
-
-
-def output_schema(session: SparkSession, columns: pa.Schema, flow: Flow) -> pa.Schema:
-    """The columns that reach the sink, as Spark analyses the flow's expressions over an empty frame."""
-    if not flow.transforms:
-        return columns.append(pa.field(SOURCE_COLUMN, SOURCE))
-    empty = session.createDataFrame([], from_arrow_schema(travelling(columns)))
-    found = to_arrow_schema(transformed(empty, flow).schema)
-    return pa.schema([*(item for item in found if item.name not in CARRIED), pa.field(SOURCE_COLUMN, SOURCE)])
-
-
-def transformed(frame: DataFrame, flow: Flow) -> DataFrame:
-    """The flow's transforms, in order."""
-    for step in flow.transforms:
-        match step:
-            case Filter(where):
-                frame = keep_where(frame, where)
-            case Select(columns):
-                frame = select_columns(frame, columns)
-            case Query():
-                raise PlanRefused(
-                    "this version of Penstock does not have the transform `sql` yet",
-                    code="transform_missing",
-                    next_step="write it as `filter` and `select` steps",
-                )
-    return frame
 
 
 def in_words(write: WriteStep) -> str:

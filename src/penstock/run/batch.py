@@ -45,6 +45,8 @@ class Batch:
     plan: BatchPlan
     plan_is_new: bool
     branches: Sequence[Branch]
+    held: DataFrame | None = None
+    """What the job holds in memory, to be let go when the batch has ended."""
 
 
 @dataclass(slots=True)

@@ -1,8 +1,14 @@
-"""The plan file of a batch: what it was begun with, fixed before its first record is read. A replay obeys what it finds."""
+"""The plan file of a batch: what it was begun with, fixed before its first record is read. A replay obeys what it finds.
+
+`000000000007.json` is made once. Where a sink holds nothing of the batch, it may be begun anew with another file: that is
+revision 1, `000000000007.1.json`, over the same ranges. A revision is part of the digest, so that a commit of an earlier
+one, by an instance that was thought dead, is never taken for this one's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -24,32 +30,36 @@ class BatchPlan(msgspec.Struct, frozen=True):
     reader: str
     spec: str
     versions: Mapping[str, str]
+    revision: int = 0
 
     @property
     def digest(self) -> int:
-        return ranges_digest(self.ranges)
+        return ranges_digest(self.ranges, self.revision)
 
 
-def begin_batch(plans: Storage, fresh: BatchPlan) -> tuple[BatchPlan, bool]:
-    """The plan that the batch obeys: the one an earlier attempt left, else `fresh`, written now. The flag says which: True is new."""
-    name = _name(fresh.batch)
-    is_new = plans.create(name, msgspec.json.encode(fresh) + b"\n")
-    found = fresh if is_new else _read(plans, name)
-    if found.generation != fresh.generation or found.digest != fresh.digest:
-        raise Fatal(
-            f"the plan file of batch {fresh.batch} and Spark's offset log say different ranges",
-            code="plan_contradicted",
-            where=f"{plans.uri}/{name}",
-            next_step="the checkpoint was changed by hand or mixed with another's; restore state folder and checkpoint together from one backup",
-        )
-    if is_new and fresh.batch >= KEPT:
-        plans.delete(_name(BatchId(fresh.batch - KEPT)))
-    return found, is_new
+def begin_batch(plans: Storage, fresh: BatchPlan) -> bool:
+    """Fix the plan; False where another one made its file in the meantime. What Spark no longer keeps is removed."""
+    made = plans.create(_name(fresh.batch, fresh.revision), msgspec.json.encode(fresh) + b"\n")
+    if made and fresh.batch >= KEPT:
+        old = BatchId(fresh.batch - KEPT)
+        for revision, _ in _texts(plans, old):
+            plans.delete(_name(old, revision))
+    return made
 
 
-def _read(plans: Storage, name: str) -> BatchPlan:
+def revisions(plans: Storage, batch: BatchId) -> Sequence[BatchPlan]:
+    """Every plan that the batch was begun with, the newest first; none where it was never begun."""
+    return [_parsed(text, plans, _name(batch, revision)) for revision, text in reversed(list(_texts(plans, batch)))]
+
+
+def _texts(plans: Storage, batch: BatchId) -> Sequence[tuple[int, bytes]]:
+    found = ((revision, plans.read(_name(batch, revision))) for revision in itertools.count())
+    return [(revision, text) for revision, text in itertools.takewhile(lambda each: each[1] is not None, found) if text is not None]
+
+
+def _parsed(text: bytes, plans: Storage, name: str) -> BatchPlan:
     try:
-        return msgspec.json.decode(plans.read(name) or b"", type=BatchPlan)
+        return msgspec.json.decode(text, type=BatchPlan)
     except msgspec.DecodeError as error:
         raise Fatal(
             f"the plan file {name} does not parse",
@@ -59,5 +69,5 @@ def _read(plans: Storage, name: str) -> BatchPlan:
         ) from error
 
 
-def _name(batch: BatchId) -> str:
-    return f"{batch:012d}.json"
+def _name(batch: BatchId, revision: int) -> str:
+    return f"{batch:012d}.{revision}.json" if revision else f"{batch:012d}.json"

@@ -6,7 +6,7 @@ ReadDecode ─▶ Spark SQL ─▶ Write     the same in two, where the flow has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from penstock.plan.steps import DEAD_LETTERS, SINK
 from penstock.records import Block, Decoder
 from penstock.run.crash import crash_point
 from penstock.run.report import Span, TaskReport, encode, watch
-from penstock.run.sorting import Origin, Sorted, marked, sort_block, sort_marked
+from penstock.run.sorting import Origin, Sorted, Way, marked, sort_block, sort_marked
 from penstock.sink.port import RowWriter, Stage, TaskPlace
 from penstock.source.spark_reader import blocks
 from penstock.values import BatchCounts
@@ -48,9 +48,11 @@ class Write:
 
     origin: Origin
     stages: Mapping[str, Stage]
+    columns: Sequence[str]
+    way: Way = Way.MARKED
 
     def __call__(self, batches: Batches) -> Batches:
-        return self.staged(sort_marked(batch, self.origin) for batch in batches if batch.num_rows)
+        return self.staged(sort_marked(batch, self.origin, self.columns, self.way) for batch in batches if batch.num_rows)
 
     def staged(self, parts: Iterable[Sorted]) -> Batches:
         """Stage all parts and report, or leave nothing behind; an error of ours is reported, so that it arrives as itself."""

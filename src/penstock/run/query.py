@@ -7,23 +7,23 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
 from penstock.ledger.book import LedgerWriter
 from penstock.ledger.entry import LedgerEntry
-from penstock.plan.build import build
 from penstock.plan.steps import Continuously, Every, ReadKafka, RunPlan, Start, StartAtOffsets, StartAtTime, UntilCaughtUp
 from penstock.run.assembly import Assembly, assemble, versions
 from penstock.run.batch import run_batch
-from penstock.run.batch_plan import FORMAT, BatchPlan, begin_batch
+from penstock.run.batch_plan import FORMAT, BatchPlan, begin_batch, revisions
+from penstock.run.culprit import culprit
+from penstock.run.pending import governing
 from penstock.run.state import State
 from penstock.source.cluster import Cluster
 from penstock.source.offset_log import batch_ranges
 from penstock.source.spark_reader import COLUMNS
-from penstock.spec.load import load_resolved
 from penstock.values import BatchId
 
 Listener = Callable[[LedgerEntry], None]
@@ -50,15 +50,28 @@ class BatchWork:
         finally:
             self.running = False
 
-    def _run(self, frame: DataFrame, batch: int) -> LedgerEntry:
+    def _run(self, frame: DataFrame, number: int) -> LedgerEntry:
         state, mine = self._assembly.state, self._assembly
         self._adopt(mine)  # before the batch is begun: what is refused here must not bind the file that mends it
-        plan, is_new = begin_batch(state.plans, self._fresh_plan(batch))
-        refuse_other_version(plan)
-        if plan.spec != mine.plan.spec:  # begun with another file: ended with that one
-            mine = assemble(frame.sparkSession, build(load_resolved(plan.spec, mine.kinds), mine.kinds), mine.kinds, state)
-            self._adopt(mine)
-        return run_batch(mine.batch(frame, plan, is_new=is_new), self._ledger)
+        begun = revisions(state.plans, BatchId(number))
+        if begun:
+            found = governing(begun, mine.plan, mine.kinds, state)
+            plan = found.batch
+            if found.plan is not mine.plan:
+                mine = assemble(frame.sparkSession, found.plan, mine.kinds, state)
+                self._adopt(mine)
+        else:
+            plan = self._fresh_plan(number)
+            if not begin_batch(state.plans, plan):
+                return self._run(frame, number)
+        batch = mine.batch(frame, plan, is_new=not begun)
+        try:
+            return run_batch(batch, self._ledger)
+        except PySparkException as error:
+            raise culprit(error, mine, frame, plan) from error
+        finally:
+            if batch.held is not None:
+                batch.held.unpersist()
 
     def _fresh_plan(self, batch: int) -> BatchPlan:
         state, plan = self._assembly.state, self._assembly.plan
@@ -72,18 +85,6 @@ class BatchWork:
         for sink in assembly.sinks.values():
             sink.adopt(assembly.state.format.pipeline, assembly.state.generation(), accept=self._accept)
         self._adopted = assembly
-
-
-def refuse_other_version(plan: BatchPlan) -> None:
-    """A pending batch ends as it was begun, by the same code; another version of ours might sort its records differently."""
-    begun, now = plan.versions.get("penstock"), versions()["penstock"]
-    if begun != now:
-        raise PlanRefused(
-            f"batch {plan.batch} was begun by Penstock {begun} and is not finished; this is Penstock {now}",
-            code="pending_of_another_version",
-            where=f"batch {plan.batch}",
-            next_step=f"finish it with Penstock {begun} (run it until it has caught up), then upgrade",
-        )
 
 
 def start_query(session: SparkSession, plan: RunPlan, work: BatchWork, state: State) -> StreamingQuery:

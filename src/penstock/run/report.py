@@ -45,6 +45,8 @@ def decode(text: str) -> TaskReport:
 
 def watch(spans: dict[str, Span], source: pa.StructArray) -> None:
     """Note which offsets of which partitions these records have."""
+    if not len(source):
+        return
     topic_ids = source.field("topic_id").dictionary_encode()
     topic = topic_ids.indices.to_numpy(zero_copy_only=False)
     partition = source.field("partition").to_numpy(zero_copy_only=False)

@@ -1,19 +1,21 @@
 """Where each record goes: a row, filtered, or dead. Arrow in, Arrow out; runs inside the tasks.
 
 Without Spark SQL a block is sorted as it was decoded. With it, every record travels through Spark SQL as one row whose
-last columns say what it is (`records.TRAVELLING`), and is sorted behind it: each record that was read arrives, so the
-books balance by counting, not by subtraction.
+last columns say what it is (`records.TRAVELLING`), and is sorted behind it: each record that was read arrives and is
+counted. Behind a whole query, the rows that it made arrive besides: what it dropped is the difference.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.records import DEAD_LETTERS, FAULT, FAULT_COLUMN, KEPT_COLUMN, SOURCE_COLUMN, TRAVELLING, Block, Decoded, RecordFault, headers_from
+from penstock.records import DEAD_LETTERS, FAULT, SOURCE_COLUMN, TRAVELLING, Block, Decoded, RecordFault, headers_from
 from penstock.values import BatchCounts
 
 
@@ -25,6 +27,14 @@ class Origin:
     flow: str
     generation: str
     batch: int
+
+
+class Way(Enum):
+    """How records came through Spark SQL: marked only; through a query, one row a record; or made into other rows."""
+
+    MARKED = "marked"
+    ONE_ROW_A_RECORD = "one row a record"
+    OTHER_ROWS = "other rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +72,18 @@ def marked(block: Block, decoded: Decoded) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*columns, block.source.take(order), pa.concat_arrays(described), kept], schema=travelling(rows.schema))
 
 
-def sort_marked(batch: pa.RecordBatch, origin: Origin) -> Sorted:
-    """The records behind Spark SQL, each in exactly one place."""
+def sort_marked(batch: pa.RecordBatch, origin: Origin, columns: Sequence[str], way: Way) -> Sorted:
+    """The records behind Spark SQL, each in exactly one place; of the rows the sink's own `columns`."""
     source, fault, kept = (batch.column(field.name) for field in TRAVELLING)
     is_dead = fault.is_valid()
-    rows = batch.drop_columns([FAULT_COLUMN, KEPT_COLUMN]).filter(kept)
+    rows = batch.filter(kept).select(columns)
     dead = _letters(source.filter(is_dead), fault.filter(is_dead), origin)
-    counts = BatchCounts(len(batch), rows.num_rows, len(batch) - rows.num_rows - dead.num_rows, dead.num_rows)
-    return Sorted(rows.select([*(n for n in rows.schema.names if n != SOURCE_COLUMN), SOURCE_COLUMN]), dead, counts, source)
+    records = len(batch) if way is Way.MARKED else len(batch) - rows.num_rows  # behind a query its rows travel besides the records
+    counts = BatchCounts(records, rows.num_rows, records - rows.num_rows - dead.num_rows, dead.num_rows)
+    if way is Way.OTHER_ROWS:
+        passed = kept.null_count
+        counts = BatchCounts(records, passed, records - passed - dead.num_rows, dead.num_rows, written=rows.num_rows)
+    return Sorted(rows, dead, counts, source if way is Way.MARKED else source.filter(pc.invert(pc.fill_null(kept, False))))
 
 
 def travelling(schema: pa.Schema) -> pa.Schema:

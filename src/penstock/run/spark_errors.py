@@ -48,6 +48,12 @@ KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
 )
 
 
+def said(error: Exception) -> str:
+    """Spark's own sentence, without the codes around it."""
+    text = re.sub(r"\s+", " ", re.split(r"SQLSTATE: ", str(error))[0]).strip()
+    return re.sub(r"^\[[A-Z_.]+\] ", "", text).rstrip(" ;.")
+
+
 def translated(error: BaseException) -> PenstockError:
     """The error of ours that says what ended the query."""
     text = str(error)

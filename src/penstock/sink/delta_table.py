@@ -44,10 +44,11 @@ class CommitNote(msgspec.Struct, frozen=True):
     rows: int
     filtered: int
     dead: int
+    written: int | None = None
 
     @property
     def counts(self) -> BatchCounts:
-        return BatchCounts(self.read, self.rows, self.filtered, self.dead)
+        return BatchCounts(self.read, self.rows, self.filtered, self.dead, self.written)
 
 
 class DeltaSink:
@@ -77,6 +78,8 @@ class DeltaSink:
             )
 
     def find(self, token: CommitToken) -> Evidence | None:
+        if self._handle is None and not DeltaTable.is_deltatable(self._path):
+            return None
         self._refresh()
         return self._find(token)
 
@@ -102,7 +105,7 @@ class DeltaSink:
 
     def commit(self, staged: Sequence[str], token: CommitToken, counts: BatchCounts) -> Outcome:
         files = [msgspec.json.decode(item, type=StagedFile) for item in staged]
-        note = CommitNote(str(token), uuid.uuid4().hex, counts.read, counts.rows, counts.filtered, counts.dead)
+        note = CommitNote(str(token), uuid.uuid4().hex, counts.read, counts.rows, counts.filtered, counts.dead, counts.written)
         for _ in range(ATTEMPTS):
             self._refresh()
             before = self._table.version()
@@ -146,7 +149,7 @@ class DeltaSink:
         digest = self._table.transaction_version(f"{token.application}:digest")
         if digest != token.digest:
             raise Fatal(
-                f"the table holds another batch {token.batch} under the same token: its Kafka ranges are not those of this checkpoint",
+                f"the table holds another batch {token.batch} under the same token: it has other Kafka ranges, or was begun with another file",
                 code="digest_differs",
                 where=self._path,
                 next_step="two copies of one checkpoint write to this table: stop this one, and keep the one whose batches the table holds",

@@ -8,7 +8,7 @@ Spark's checkpoint (a public, stable format); where it does not parse, the batch
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from penstock.errors import Fatal
 from penstock.storage import Storage
@@ -36,6 +36,22 @@ def batch_ranges(
         if until[place] > start[place]:
             ranges.append(OffsetRange(place.topic, topic_ids[place.topic], place.partition, start[place], until[place]))
     return tuple(ranges)
+
+
+def contradiction(checkpoint: Storage, batch: int, ranges: Collection[OffsetRange]) -> str | None:
+    """Where ranges that were planned before do not agree with what Spark logged ahead of the batch; None where they do.
+
+    Nobody else is asked: topics may be gone and logs shortened since the batch was begun.
+    """
+    until = end_of_batch(checkpoint, batch)
+    start = start_of_query(checkpoint) if batch == 0 else end_of_batch(checkpoint, batch - 1)
+    planned = {TopicPartition(item.topic, item.partition): item for item in ranges}
+    for place in sorted(set(until) | set(planned)):
+        item = planned.get(place)
+        begins, ends = (item.start, item.until) if item else (until[place], until[place])
+        if ends != until.get(place) or begins != start.get(place, begins):
+            return f"{place.topic}, partition {place.partition}: planned from {begins} to {ends}, logged from {start.get(place, begins)} to {until.get(place)}"
+    return None
 
 
 def end_of_batch(checkpoint: Storage, batch: int) -> Offsets:
