@@ -11,9 +11,9 @@ RANGE = OffsetRange("numbers", "id", 0, 100, 110)
 
 
 def verdict(
-    rows: list[int], dead: list[int], *, kafka: range = range(100, 110), kept_from: int = 100, counts: tuple[int, int, int, int] = (10, 9, 0, 1)
+    rows: list[int], dead: list[int], *, kafka: range = range(100, 110), kept_from: int = 100, counts: tuple[int, ...] = (10, 9, 0, 1), unread: str = ""
 ) -> BatchVerdict:
-    claims = [BatchClaim("g", 0, (RANGE,), BatchCounts(*counts))]
+    claims = [BatchClaim("g", 0, (RANGE,), BatchCounts(*counts), frozenset(unread.split()))]
     evidence = Evidence(claims)
     evidence.add(evidence.rows, ("id", 0), np.array(rows, np.int64))
     evidence.add(evidence.dead, ("id", 0), np.array(dead, np.int64))
@@ -80,3 +80,21 @@ def test_rows_outside_every_range_are_counted() -> None:
     evidence.add(evidence.rows, ("id", 0), np.array([99, 100, 110]))
     evidence.add(evidence.rows, ("another", 0), np.array([100]))
     assert evidence.outside == 3
+
+
+def test_records_that_a_query_made_other_rows_of_are_untraced_and_the_rest_is_still_proven() -> None:
+    grouped = verdict([], [109], counts=(10, 7, 2, 1, 3))
+    assert grouped.findings.clean
+    assert grouped.untraced == 7
+    exploded = verdict([100, 100, 101, 101], [109], counts=(10, 7, 2, 1, 14))
+    assert (exploded.findings.clean, exploded.untraced) == (True, 7)
+    assert verdict([], [], counts=(10, 7, 2, 1, 3)).findings.missing == 1, "the dead letter is gone"
+    assert verdict([], [109, 109], counts=(10, 7, 2, 1, 3)).findings.doubled == 1
+
+
+def test_what_went_to_a_terminal_is_untraced() -> None:
+    printed = verdict([], [109], unread="sink")
+    assert (printed.findings.clean, printed.untraced) == (True, 9)
+    both = verdict([], [], unread="sink dead_letters")
+    assert (both.findings.clean, both.untraced) == (True, 10)
+    assert not verdict([], [109]).findings.clean

@@ -44,11 +44,13 @@ def text(found: Audit) -> str:
         f"  filtered          {sum(item.claim.counts.filtered for item in batches if item.claim.counts):>14,}",
         f"  dead letters      {_sum(batches, 'dead'):>14,}",
         f"  unverified        {_sum(batches, 'unverified'):>14,}" + ("   offsets that Kafka holds no longer" if _sum(batches, "unverified") else ""),
+        *([f"  untraced          {untraced:>14,}   records whose rows do not tell where they came from"] if (untraced := _sum(batches, "untraced")) else []),
         "",
-        *(f"  the sink {kind} cannot be read back: its rows are not counted" for kind in found.unread),
+        *(f"  the sink {kind} cannot be read back: what it took is not counted" for kind in found.unread),
     ]
     if found.clean:
-        return "\n".join([*lines, "every offset is in exactly one place"])
+        proven = not untraced and not _sum(batches, "unverified")
+        return "\n".join([*lines, f"every offset {'' if proven else 'that can still be proven '}is in exactly one place"])
     wrong = {name: sum(getattr(item.findings, name) for item in batches) for name in ("missing", "doubled", "strange", "miscounted")}
     lines.append(f"missing {wrong['missing']:,}, doubled {wrong['doubled']:,}, not from Kafka {wrong['strange'] + found.outside:,}")
     examples = [example for item in batches for example in item.findings.examples]
@@ -73,6 +75,7 @@ def _values(found: Audit) -> dict[str, Any]:
                 "dead": item.dead,
                 "filtered": item.claim.counts.filtered if item.claim.counts else None,
                 "unverified": item.unverified,
+                "untraced": item.untraced,
                 "missing": item.findings.missing,
                 "doubled": item.findings.doubled,
                 "strange": item.findings.strange,

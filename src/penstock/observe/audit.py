@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from penstock.plan.steps import DEAD_LETTERS, SINK
 from penstock.values import BatchCounts, OffsetRange
 
 MANY = 250  # a count is kept in one byte and stops here
@@ -29,6 +30,21 @@ class BatchClaim:
     batch: int
     ranges: tuple[OffsetRange, ...]
     counts: BatchCounts | None
+
+    unread: frozenset[str] = frozenset()
+    """Branches whose sink cannot be read back."""
+
+    @property
+    def rows_traced(self) -> bool:
+        """Whether each row says which record it came from: not where a query made other rows, nor on a terminal."""
+        return SINK not in self.unread and (self.counts is None or self.counts.written is None)
+
+    @property
+    def untraced(self) -> int:
+        """How many records lie where their places cannot be counted."""
+        if self.counts is None:
+            return 0
+        return (0 if self.rows_traced else self.counts.rows) + (self.counts.dead if DEAD_LETTERS in self.unread else 0)
 
 
 @dataclass(slots=True)
@@ -56,6 +72,8 @@ class BatchVerdict:
     dead: int = 0
     unverified: int = 0
     """Offsets that Kafka holds no longer, so that nobody can say any more what was there."""
+    untraced: int = 0
+    """Records whose rows do not tell where they came from: a query made other rows of them, or the sink cannot be read back."""
     findings: Findings = field(default_factory=Findings)
 
 
@@ -108,6 +126,8 @@ def _judge(claim: BatchClaim, evidence: Evidence) -> BatchVerdict:
     for item in claim.ranges:
         place, part = evidence.slice_of(item)
         rows, dead = evidence.rows[place][part].astype(np.int64), evidence.dead[place][part].astype(np.int64)
+        if not claim.rows_traced:
+            rows[:] = 0
         kafka, known = evidence.kafka[place][part], evidence.known[place][part]
         times = rows + dead
         verdict.in_kafka += int(kafka.sum())
@@ -117,7 +137,7 @@ def _judge(claim: BatchClaim, evidence: Evidence) -> BatchVerdict:
         findings.doubled += _note(findings, "doubled", item, times > 1)
         findings.strange += _note(findings, "not in Kafka", item, known & ~kafka & (times > 0))
         absent_rows += int((known & kafka & (times == 0)).sum())
-        if claim.counts is not None and not claim.counts.filtered:
+        if claim.counts is not None and not claim.counts.filtered and not claim.untraced:
             _note(findings, "missing", item, known & kafka & (times == 0))
     _settle(claim, verdict, findings, absent_rows)
     verdict.findings = findings
@@ -130,10 +150,12 @@ def _settle(claim: BatchClaim, verdict: BatchVerdict, findings: Findings, absent
     if counts is None:
         verdict.unverified += absent_rows
         return
+    verdict.untraced = claim.untraced
+    elsewhere = counts.filtered + claim.untraced
     if not verdict.unverified:
-        findings.missing = max(absent_rows - counts.filtered, 0)
-        findings.miscounted = int(verdict.in_kafka != counts.read or absent_rows != counts.filtered)
-    elif verdict.rows != counts.rows or verdict.dead != counts.dead:
+        findings.missing = max(absent_rows - elsewhere, 0)
+        findings.miscounted = int(verdict.in_kafka != counts.read or absent_rows != elsewhere)
+    elif verdict.rows + verdict.dead != counts.rows + counts.dead - claim.untraced:
         findings.miscounted = 1
     if findings.miscounted:
         findings.examples.append(

@@ -39,25 +39,24 @@ class Audit:
 
 def audit(plan: RunPlan, kinds: Kinds, progress: Report) -> Audit:
     """Count every offset that the ledger says was read, in the sinks and in Kafka as they are now."""
-    claims = claims_of(plan)
+    found = {branch: _sink(write, kinds).provenance() for branch, write in plan.flow.writes.items()}
+    unread = frozenset(branch for branch, rows in found.items() if rows is None)
+    claims = claims_of(plan, unread)
     evidence = Evidence(claims)
-    unread = []
     counted = {SINK: evidence.rows, DEAD_LETTERS: evidence.dead}
-    for branch, write in plan.flow.writes.items():
-        found = _sink(write, kinds).provenance()
-        if found is None:
-            unread.append(write.kind)
-            continue
-        _add_rows(evidence, counted[branch], found)
+    for branch, rows in found.items():
+        _add_rows(evidence, counted[branch], rows or ())
     _add_kafka(evidence, plan, claims, progress)
-    return Audit(tuple(judge(claims, evidence)), evidence.outside, tuple(unread))
+    return Audit(tuple(judge(claims, evidence)), evidence.outside, tuple(plan.flow.writes[branch].kind for branch in sorted(unread)))
 
 
-def claims_of(plan: RunPlan) -> list[BatchClaim]:
+def claims_of(plan: RunPlan, unread: frozenset[str]) -> list[BatchClaim]:
     """What the ledger says, of every generation of this state."""
     ledger = LedgerReader(storage_at(plan.state).at("ledger"))
     claims = [
-        BatchClaim(entry.generation, entry.batch, entry.ranges, entry.counts) for generation in ledger.generations() for entry in ledger.entries(generation)
+        BatchClaim(entry.generation, entry.batch, entry.ranges, entry.counts, unread)
+        for generation in ledger.generations()
+        for entry in ledger.entries(generation)
     ]
     if not claims:
         raise PlanRefused(
