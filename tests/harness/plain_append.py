@@ -8,16 +8,22 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from harness.load import SCHEMA, topic_id
-from penstock.run.start import RunOptions, session_for
+from penstock.run.session import SparkOptions
+from penstock.run.start import session_for
 
 
 def main(servers: str, topic: str, folder: str, *flags: str) -> None:
-    session = session_for("plain append", RunOptions())
+    with session_for("plain append", SparkOptions()) as session:
+        append(session, servers, topic, folder, flags)
+
+
+def append(session: SparkSession, servers: str, topic: str, folder: str, flags: Sequence[str]) -> None:
     identity = topic_id(servers, topic)
 
     def write(frame: DataFrame, batch: int) -> None:
@@ -38,7 +44,6 @@ def main(servers: str, topic: str, folder: str, *flags: str) -> None:
     )
     query = records.writeStream.foreachBatch(write).option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start()
     query.awaitTermination()
-    session.stop()
 
 
 if __name__ == "__main__":

@@ -9,14 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.chain import RunBatch
-from penstock.run.start import RunOptions, session_for
+from penstock.run.session import SparkOptions
+from penstock.run.start import session_for
 
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[SparkSession]:
-    running = session_for("tests", RunOptions(master="local[2,2]"))
-    yield running
-    running.stop()
+    with session_for("tests", SparkOptions(master="local[2,2]")) as running:
+        yield running
 
 
 @pytest.fixture

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Annotated
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TextIO
 
 import structlog
 import typer
 
 from penstock.builtin import KINDS
 from penstock.cli.arguments import Settings, Target
-from penstock.cli.target import load_target
+from penstock.cli.live import is_terminal, live_line
+from penstock.cli.target import in_file, load_target
+from penstock.devstack.places import log_file
 from penstock.devstack.progress import shown_progress
 from penstock.plan.build import build
 from penstock.plan.steps import UntilCaughtUp
+from penstock.run.session import SparkOptions
 from penstock.run.start import RunOptions, run_pipeline
+from penstock.run.watcher import Watcher
+from penstock.values import BatchCounts
 
 
 def run(
+    context: typer.Context,
     target: Target,
     settings: Settings = None,
     until_caught_up: Annotated[bool, typer.Option("--until-caught-up", help="Read what there is now, then end (for schedulers).")] = False,
@@ -32,10 +41,27 @@ def run(
     plan = build(load_target(target, KINDS, settings or ()), KINDS)
     if until_caught_up:
         plan = dataclasses.replace(plan, trigger=UntilCaughtUp())
-    options = RunOptions(master, dict(_pair(item) for item in conf or ()), stop_grace_seconds, accept_new_generation, attempts)
-    _log_for_people() if sys.stderr.isatty() else _log_for_programs()
-    with shown_progress() as progress:
-        run_pipeline(plan, KINDS, options, progress)
+    spark = SparkOptions(master, dict(_pair(item) for item in conf or ()), spark_log(context, plan.name))
+    options = RunOptions(spark, stop_grace_seconds, accept_new_generation, attempts)
+    with in_file(target), shown_progress() as progress, _watched() as watcher:
+        run_pipeline(plan, KINDS, options, progress=progress, watcher=watcher)
+
+
+def spark_log(context: typer.Context, name: str) -> Path | None:
+    """Where Spark may say all it wants; `--debug` leaves it on the terminal."""
+    return None if context.find_root().params.get("debug") else log_file(name)
+
+
+@contextmanager
+def _watched() -> Iterator[Watcher]:
+    """On a terminal the events as text above a live line, elsewhere each as a line of JSON."""
+    if not is_terminal():
+        _log_for_programs(sys.stderr)
+        yield Watcher()
+        return
+    with live_line() as watcher:
+        _log_for_people(sys.stderr)
+        yield watcher
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -45,19 +71,46 @@ def _pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _log_for_people() -> None:
+def _log_for_people(stream: TextIO) -> None:
     structlog.configure(
-        processors=[structlog.processors.TimeStamper("%H:%M:%S", utc=False), structlog.dev.ConsoleRenderer()],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        processors=[structlog.processors.add_log_level, structlog.processors.TimeStamper("%H:%M:%S", utc=False), in_words],
+        logger_factory=structlog.PrintLoggerFactory(stream),
     )
 
 
-def _log_for_programs() -> None:
+def in_words(logger: object, method: str, event: MutableMapping[str, Any]) -> str:
+    """An event as one line for a person; what is not worth a look on a terminal is left to the log of programs."""
+    at, what = event["timestamp"], event["event"]
+    match what:
+        case "pipeline started":
+            what = f"{event['pipeline']} runs on Spark {event['spark']}, {event['master']}"
+            what += f"; its log: {_from_home(event['spark_log'])}" if event["spark_log"] else ""
+        case "batch committed":
+            what = f"batch {event['batch']}: {_counts_in_words(event['counts'])}, {sum(event['seconds'].values()):.1f} s"
+        case "trying again":
+            what = f"{event['error']} ({event['where'] or event['code']}); trying again in {event['pause_seconds']:.0f} s"
+    return f"{at}  {what}"
+
+
+def _from_home(path: str) -> str:
+    return f"~{path.removeprefix(str(Path.home()))}" if path.startswith(str(Path.home())) else path
+
+
+def _counts_in_words(counts: BatchCounts | None) -> str:
+    if counts is None:
+        return "was in already"
+    parts = [f"{counts.read:,} read", f"{counts.rows:,} rows", f"{counts.filtered:,} filtered", f"{counts.dead:,} dead"]
+    if counts.written is not None:
+        parts[1] = f"{counts.rows:,} into {counts.written:,} rows"
+    return ", ".join(parts)
+
+
+def _log_for_programs(stream: TextIO) -> None:
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper("iso", utc=True),
             structlog.processors.JSONRenderer(default=dataclasses.asdict),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(stream),
     )

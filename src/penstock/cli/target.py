@@ -6,12 +6,14 @@ import importlib
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.errors import Fault, PenstockError, SpecError
 from penstock.kinds import Kinds
 from penstock.spec import Pipeline, PipelineSpec, load
+from penstock.spec.load import located
 
 _MODULE = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)")
 
@@ -22,6 +24,15 @@ def load_target(target: str, kinds: Kinds, overrides: Sequence[str] = ()) -> Pip
     if found is None or Path(target).exists():
         return load(target, kinds, overrides)
     return _pipeline(target, found["module"], found["name"]).spec(kinds, overrides)
+
+
+@contextmanager
+def in_file(target: str) -> Iterator[None]:
+    """Faults of the file that only Spark finds are shown with their lines in it."""
+    try:
+        yield
+    except SpecError as error:
+        raise located(error, target) from error.__cause__
 
 
 def _pipeline(target: str, module: str, name: str) -> Pipeline:

@@ -19,6 +19,11 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return _below(environment, "XDG_STATE_HOME", ".local/state") / "penstock" / "dev"
 
 
+def log_file(name: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """`$XDG_STATE_HOME/penstock/logs/<name>.log`, else below `~/.local/state`: what Spark says while this pipeline runs."""
+    return _below(environment, "XDG_STATE_HOME", ".local/state") / "penstock" / "logs" / f"{name}.log"
+
+
 def _below(environment: Mapping[str, str], variable: str, fallback: str) -> Path:
     # The XDG rules: a relative path in the variable is to be ignored.
     given = Path(environment.get(variable, ""))

@@ -31,12 +31,12 @@ def _read(plan: RunPlan, shown: Shown) -> list[str]:
     gap = "stop" if plan.source.on_gap == "stop" else "go on, and record it"
     rate = f"at most {plan.rate.records_per_batch:,} records a batch"
     return [
-        *_entry("source", f"{'topic' if len(topics) == 1 else 'topics'} {shown.text('source.topics')} at {shown.text('kafka.servers')}"),
-        *_entry("", f"first start: {_start(plan, shown)}{shown.note('source.start')}"),
-        *_entry("", f"on a gap: {gap}{shown.note('source.on_gap')}"),
-        *_entry("reader", f"{plan.source.reader}: Spark's Kafka source, committed transactions only"),
-        *_entry("trigger", shown.text("trigger") + shown.note("trigger")),
-        *_entry("rate", rate + shown.note("rate.records_per_batch")),
+        *entry("source", f"{'topic' if len(topics) == 1 else 'topics'} {shown.text('source.topics')} at {shown.text('kafka.servers')}"),
+        *entry("", f"first start: {_start(plan, shown)}{shown.note('source.start')}"),
+        *entry("", f"on a gap: {gap}{shown.note('source.on_gap')}"),
+        *entry("reader", f"{plan.source.reader}: Spark's Kafka source, committed transactions only"),
+        *entry("trigger", shown.text("trigger") + shown.note("trigger")),
+        *entry("rate", rate + shown.note("rate.records_per_batch")),
     ]
 
 
@@ -54,9 +54,9 @@ def _batch(plan: RunPlan, shown: Shown) -> list[str]:
     for number, each in enumerate(passes(plan), 1):
         engine = f"{number}  {ENGINES[each.engine]:<{_ENGINE}}"
         for step in each.steps:
-            lines += _entry("" if lines else "each batch", sentence(step, plan, shown), before=engine)
+            lines += entry("" if lines else "each batch", sentence(step, plan, shown), before=engine)
             engine = " " * len(engine)
-    return [*lines, *_entry("", why(plan.flow))]
+    return [*lines, *entry("", why(plan.flow))]
 
 
 def sentence(step: Step, plan: RunPlan, shown: Shown) -> str:
@@ -82,15 +82,15 @@ def sentence(step: Step, plan: RunPlan, shown: Shown) -> str:
 def _written(plan: RunPlan, shown: Shown) -> list[str]:
     lines = _target("sink", plan.flow.sink, shown.pipeline["sink"])
     if plan.flow.dead_letters is None:
-        lines += _entry("dead letters", "none: a record that cannot be decoded stops the pipeline")
+        lines += entry("dead letters", "none: a record that cannot be decoded stops the pipeline")
     else:
         lines += _target("dead letters", plan.flow.dead_letters, shown.pipeline["dead_letters"])
-    return [*lines, *_entry("state", shown.text("state")), *_entry("", f"relative paths start from {shown.directory}")]
+    return [*lines, *entry("state", shown.text("state")), *entry("", f"relative paths start from {shown.directory}")]
 
 
 def _target(label: str, write: Write, written: Mapping[str, Any]) -> list[str]:
     options = "".join(f", {key} {value}" for key, value in written.items() if key not in ("type", "path"))
-    return [*_entry(label, f"{write.kind} {written.get('path', '')}".strip() + options), *_entry("", write.promise)]
+    return [*entry(label, f"{write.kind} {written.get('path', '')}".strip() + options), *entry("", write.promise)]
 
 
 def _outside(shown: Shown) -> list[str]:
@@ -98,12 +98,12 @@ def _outside(shown: Shown) -> list[str]:
     widest = max(map(len, outside), default=0) + 2
     lines: list[str] = []
     for path, origin in outside.items():
-        lines += _entry("" if lines else "set outside", str(origin), before=f"{path:<{widest}}")
+        lines += entry("" if lines else "set outside", str(origin), before=f"{path:<{widest}}")
     return lines
 
 
-def _entry(label: str, text: str, *, before: str = "") -> list[str]:
-    """A labelled line, wrapped so that what goes on stands under what began; nothing is broken within a word."""
+def entry(label: str, text: str, *, before: str = "") -> list[str]:
+    """A labelled line as all of the plan's are, wrapped so that what goes on stands under what began; nothing is broken within a word."""
     margin = _LABEL + len(before)
     lines = textwrap.wrap(" ".join(text.split()), max(WIDTH - margin, 20), break_long_words=False, break_on_hyphens=False) or [""]
     return _lines(f"{f'  {label}':<{_LABEL}}{before}", lines, " " * margin)

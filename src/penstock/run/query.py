@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -21,19 +20,18 @@ from penstock.run.batch_plan import FORMAT, BatchPlan, begin_batch, revisions
 from penstock.run.culprit import culprit
 from penstock.run.pending import governing
 from penstock.run.state import State
+from penstock.run.watcher import Watcher
 from penstock.source.cluster import Cluster
 from penstock.source.offset_log import batch_ranges
 from penstock.source.spark_reader import COLUMNS
 from penstock.values import BatchId
 
-Listener = Callable[[LedgerEntry], None]
-
 
 class BatchWork:
     """What Spark calls with every batch. It keeps the error that ended a batch, because Spark hands it back wrapped four times."""
 
-    def __init__(self, assembly: Assembly, cluster: Cluster, listener: Listener, *, accept_new_generation: bool = False) -> None:
-        self._assembly, self._cluster, self._listener = assembly, cluster, listener
+    def __init__(self, assembly: Assembly, cluster: Cluster, watcher: Watcher, *, accept_new_generation: bool = False) -> None:
+        self._assembly, self._cluster, self._watcher = assembly, cluster, watcher
         self._accept = accept_new_generation
         self._adopted: Assembly | None = None
         self._ledger = LedgerWriter(assembly.state.ledger)
@@ -43,7 +41,7 @@ class BatchWork:
     def __call__(self, frame: DataFrame, batch: int) -> None:
         self.running = True
         try:
-            self._listener(self._run(frame, batch))
+            self._watcher.committed(self._run(frame, batch))
         except BaseException as error:
             self.error = error
             raise
@@ -64,6 +62,7 @@ class BatchWork:
             plan = self._fresh_plan(number)
             if not begin_batch(state.plans, plan):
                 return self._run(frame, number)
+        self._watcher.began(plan)
         batch = mine.batch(frame, plan, is_new=not begun)
         try:
             return run_batch(batch, self._ledger)

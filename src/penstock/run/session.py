@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from penstock.errors import PlanRefused
+from penstock.run.quiet import hush_pyspark, stderr_into
 
 OLDEST = (4, 0)
 
@@ -33,19 +35,31 @@ LAPTOP = {
 """Besides, where Spark runs inside this process's machine."""
 
 
-def start_session(name: str, *, jars: Sequence[Path], java_home: Path, master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Where Spark runs and how; `log` is the file that takes what it says, None leaves it on the terminal."""
+
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    log: Path | None = None
+
+
+def start_session(name: str, options: SparkOptions, *, jars: Sequence[Path], java_home: Path) -> SparkSession:
     """A session of our own. `local[N,4]`: a task gets four attempts, plain `local[N]` would give it one."""
     os.environ["JAVA_HOME"] = str(java_home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    where = master or f"local[{os.cpu_count() or 2},4]"
-    settings = {**SETTINGS, **(LAPTOP if where.startswith("local") else {}), **(conf or {})}
+    where = options.master or f"local[{os.cpu_count() or 2},4]"
+    settings = {**SETTINGS, **(LAPTOP if where.startswith("local") else {}), **options.conf}
     settings["spark.jars"] = ",".join(str(jar) for jar in jars)
     builder = SparkSession.builder.appName(f"penstock {name}").master(where)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    with stderr_into(options.log):
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR" if options.log is None else "WARN")
+    if options.log is not None:
+        hush_pyspark()
     return check_session(session)
 
 

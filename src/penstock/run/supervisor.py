@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 
 import structlog
 from py4j.protocol import Py4JError
@@ -20,10 +22,11 @@ from penstock.errors import Retryable
 from penstock.kinds import Kinds
 from penstock.ledger.entry import LedgerEntry
 from penstock.plan.steps import RunPlan
-from penstock.run.assembly import versions
+from penstock.run.batch_plan import BatchPlan
 from penstock.run.query import BatchWork, ready, start_query
 from penstock.run.spark_errors import translated
 from penstock.run.state import State
+from penstock.run.watcher import Watcher
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 POLL_SECONDS = 0.2
@@ -61,29 +64,40 @@ class Run:
 
     plan: RunPlan
     kinds: Kinds
+    watcher: Watcher
     accept_new_generation: bool = False
     attempts: int | None = None
     """How often a retryable failure in a row is tried; None: until somebody stops it."""
 
 
+class Told(Watcher):
+    """Logs each batch, and tells the run's own watcher."""
+
+    def __init__(self, other: Watcher) -> None:
+        self._other = other
+        self.committed_batches = 0
+
+    def began(self, batch: BatchPlan) -> None:
+        self._other.began(batch)
+
+    def committed(self, entry: LedgerEntry) -> None:
+        self.committed_batches += 1
+        log.info("batch committed", batch=entry.batch, counts=entry.counts, seconds=entry.seconds)
+        self._other.committed(entry)
+
+
 def supervise(run: Run, state: State, session: SparkSession, stop: Stop) -> None:
     """Run until caught up, stopped or failed for good; the error that ended it is raised."""
-    log.info("pipeline started", pipeline=run.plan.name, spark=session.version, **versions())
     failures = 0
-
-    def heard(entry: LedgerEntry) -> None:
-        nonlocal failures
-        failures = 0
-        log.info("batch committed", batch=entry.batch, counts=entry.counts, seconds=entry.seconds)
-
     while not stop.wished.is_set():
+        told = Told(run.watcher)
         try:
             assembly, cluster = ready(session, run.plan, run.kinds, state)
-            work = BatchWork(assembly, cluster, heard, accept_new_generation=run.accept_new_generation)
-            attend(start_query(session, assembly.plan, work, state), work, stop)
+            work = BatchWork(assembly, cluster, told, accept_new_generation=run.accept_new_generation)
+            attend(start_query(session, assembly.plan, work, state), work, stop, run.watcher)
             return
         except Retryable as error:
-            failures += 1
+            failures = 1 if told.committed_batches else failures + 1
             if run.attempts is not None and failures >= run.attempts:
                 raise
             pause = min(FIRST_PAUSE_SECONDS * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS)
@@ -91,11 +105,13 @@ def supervise(run: Run, state: State, session: SparkSession, stop: Stop) -> None
             stop.wished.wait(pause)
 
 
-def attend(query: StreamingQuery, work: BatchWork, stop: Stop) -> None:
+def attend(query: StreamingQuery, work: BatchWork, stop: Stop, watcher: Watcher) -> None:
     """Wait until the query ends by itself, or end it between two batches; its error is raised as one of ours."""
     deadline: float | None = None
     try:
         while not query.awaitTermination(POLL_SECONDS):
+            if (progress := query.lastProgress) is not None:
+                watcher.behind(offsets_behind(json.loads(progress.json)))
             if not stop.wished.is_set():
                 continue
             deadline = deadline or time.monotonic() + stop.grace_seconds
@@ -105,6 +121,12 @@ def attend(query: StreamingQuery, work: BatchWork, stop: Stop) -> None:
         raise _cause(work, error) from error
     finally:
         query.stop()
+
+
+def offsets_behind(progress: Mapping[str, Any]) -> int:
+    """How far the batch that Spark reports on ended before the end of the topics."""
+    ends, latest = (progress["sources"][0].get(key) or {} for key in ("endOffset", "latestOffset"))
+    return sum(max(int(offset) - int(ends.get(topic, {}).get(partition, offset)), 0) for topic, parts in latest.items() for partition, offset in parts.items())
 
 
 def _cause(work: BatchWork, error: Exception) -> BaseException:

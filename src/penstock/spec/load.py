@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from penstock.errors import SpecError
 from penstock.kinds import Kinds
 from penstock.spec.check import checked
 from penstock.spec.document import Block, Document, Finding, Value, at, replaced
@@ -29,6 +31,18 @@ def load(path: str | os.PathLike[str], kinds: Kinds, overrides: Sequence[str] = 
         raise Document({}, file, "", line=failure.line).error([Finding(("file",), failure.what, failure.remedy)]) from None
     directory = str(Path(file).absolute().parent)
     return from_document(Document(values, file, directory, lines), kinds, overrides, surroundings=surroundings, findings=twice)
+
+
+def located(error: SpecError, path: str | os.PathLike[str]) -> SpecError:
+    """The same faults with their lines in this file, for those that were found when it had long been read."""
+    try:
+        values, lines, _ = parse(read_text(Path(path)))
+    except (Unreadable, OSError):
+        return error
+    document = Document(values, os.fspath(path), "", lines)
+    known = {document.dotted(each): line for each, line in lines.items()}
+    faults = [fault if fault.line is not None else replace(fault, line=known.get(fault.path)) for fault in error.faults]
+    return SpecError(faults, file=error.file or os.fspath(path), code=error.code)
 
 
 def from_document(
