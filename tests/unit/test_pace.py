@@ -24,13 +24,13 @@ def test_the_line_tells_one_drain_from_start_to_end() -> None:
     assert line(pace) == "starting"
     pace.began(0, 500_000)
     clock.now += 4
-    assert line(pace) == "batch 0: 500 k records, 4 s"
+    assert line(pace) == "batch 0: 500 k, 4 s"
     pace.committed(500_000)
     assert line(pace) == "waiting for records · 500 k done · 125 k/s"
     pace.behind = 1_500_000
     pace.began(1, 500_000)
     clock.now += 1
-    assert line(pace) == "batch 1: 500 k records, 1 s · 500 k done · 125 k/s · 1.5 M behind · 11 s left"
+    assert line(pace) == "batch 1: 500 k, 1 s · 500 k done · 125 k/s · 1.5 M behind · 11 s left"
     clock.now += 1
     pace.committed(500_000)
     assert (pace.behind, pace.rate) == (1_000_000, pytest.approx(1_000_000 / 6))

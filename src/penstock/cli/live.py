@@ -39,9 +39,9 @@ class LiveLine(Watcher):
 
 
 def line(pace: Pace) -> str:
-    """What the pace is, in words: `batch 7: 500 k records, 3 s · 3.5 M done · 182 k/s · 1.2 M behind · 7 s left`."""
+    """What the pace is, in words: `batch 7: 500 k, 3 s · 3.5 M done · 182 k/s · 1.2 M behind · 7 s left`."""
     if pace.batch is not None:
-        parts = [f"batch {pace.batch}: {short(pace.batch_offsets)} records, {pace.clock() - pace.batch_since:.0f} s"]
+        parts = [f"batch {pace.batch}: {short(pace.batch_offsets)}, {pace.clock() - pace.batch_since:.0f} s"]
     else:
         parts = [WAITING if pace.rate is not None else ABOUT_TO_READ]
     if pace.rate is not None:
