@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
 from penstock.errors import PlanRefused, Retryable
@@ -25,12 +25,23 @@ class Storage(Protocol):
         """The whole file, or None where there is none."""
         ...
 
+    def open(self, name: str) -> BinaryIO | None:
+        """The file as a stream, for what may be large; None where there is none. Whoever opens it closes it."""
+        ...
+
     def create(self, name: str, content: bytes) -> bool:
         """Make the file if it is absent, in one step; the answer says whether this call made it."""
         ...
 
     def replace(self, name: str, content: bytes) -> None:
         """Make or overwrite the file in one step."""
+        ...
+
+    def archive(self, name: str, parts: Iterable[bytes]) -> None:
+        """Make or overwrite the file in one step, out of its parts; when this returns, the file survives a power cut.
+
+        For what takes the place of files that are removed next. Where the parts raise, nothing was made.
+        """
         ...
 
     def names(self, folder: str = "") -> Sequence[str]:
@@ -64,6 +75,14 @@ class LocalStorage:
         except OSError as error:
             raise unreachable(self._root / name, error) from error
 
+    def open(self, name: str) -> BinaryIO | None:
+        try:
+            return (self._root / name).open("rb")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise unreachable(self._root / name, error) from error
+
     def create(self, name: str, content: bytes) -> bool:
         target = self._root / name
         try:
@@ -85,6 +104,22 @@ class LocalStorage:
         except OSError as error:
             raise unreachable(target, error) from error
 
+    def archive(self, name: str, parts: Iterable[bytes]) -> None:
+        target = self._root / name
+        fresh = _fresh_name(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with fresh.open("wb") as file:
+                file.writelines(parts)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(target)
+            _sync_folder(target.parent)
+        except OSError as error:
+            raise unreachable(target, error) from error
+        finally:
+            fresh.unlink(missing_ok=True)
+
     def names(self, folder: str = "") -> Sequence[str]:
         try:
             return sorted(entry.name for entry in os.scandir(self._root / folder) if not entry.name.startswith(".new-"))
@@ -94,8 +129,11 @@ class LocalStorage:
             raise unreachable(self._root / folder, error) from error
 
     def delete(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            (self._root / name).unlink()
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                (self._root / name).unlink()
+        except OSError as error:
+            raise unreachable(self._root / name, error) from error
 
     def at(self, folder: str) -> LocalStorage:
         return LocalStorage(self._root / folder)
@@ -104,9 +142,22 @@ class LocalStorage:
     def _write_beside(target: Path, content: bytes) -> Path:
         """A new file beside the target; a crash leaves only this behind, which no reader looks at."""
         target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = target.with_name(f".new-{uuid.uuid4().hex}")
+        fresh = _fresh_name(target)
         fresh.write_bytes(content)
         return fresh
+
+
+def _fresh_name(target: Path) -> Path:
+    return target.with_name(f".new-{uuid.uuid4().hex}")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the folder's list of names to the disk, without which a file that was renamed is not safe."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def storage_at(uri: str) -> Storage:
