@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -59,3 +63,44 @@ def test_the_audit_believes_what_it_counts(done: Pipeline) -> None:
 
     DeltaTable(str(done.table)).restore(before)
     assert audit(done)[0] == 0
+
+
+def no_entry_of_1(ledger: Path) -> str:
+    (ledger / "000000000001.json").unlink()
+    return f"{ledger.name}: there is no entry of batch 1"
+
+
+def half_an_entry(ledger: Path) -> str:
+    entry = ledger / "000000000002.json"
+    entry.write_bytes(entry.read_bytes()[:100])
+    return f"{ledger.name}/000000000002.json: it does not parse"
+
+
+def segment_cut_short(ledger: Path) -> str:
+    segment = ledger / "by-100/000000000000-000000000099.json.gz"
+    segment.parent.mkdir()
+    entries = sorted(ledger.glob("*.json"))
+    segment.write_bytes(gzip.compress(entries[0].read_bytes()) + gzip.compress(entries[1].read_bytes())[:-20])
+    for entry in entries:
+        entry.unlink()
+    return f"{ledger.name}/{segment.parent.name}/{segment.name}: from batch 1 on it cannot be unpacked"
+
+
+def test_a_damaged_ledger_is_named_and_what_is_left_of_it_is_audited(done: Pipeline) -> None:
+    whole = done.state / "kept"
+    shutil.copytree(done.state / "ledger", whole)
+    damages: list[tuple[Callable[[Path], str], int, int]] = [(no_entry_of_1, 2, 1), (half_an_entry, 2, 1), (segment_cut_short, 1, 99)]
+    for damage, left, lost in damages:
+        shutil.rmtree(done.state / "ledger")
+        shutil.copytree(whole, done.state / "ledger")
+        (generation,) = (done.state / "ledger").iterdir()
+        named = damage(generation)
+        ended = subprocess.run([PENSTOCK, "audit", str(done.folder / "pipeline.yaml")], timeout=60, check=False, capture_output=True, text=True)
+        assert ended.returncode == 5, ended.stderr
+        assert ended.stderr == (
+            f"error: the ledger is damaged, {'1 batch' if lost == 1 else f'{lost} batches'} cannot be audited: {named}\n"
+            f"where: {done.state}/ledger\n"
+            "next:  restore that folder from a backup; the tables hold what was committed, and the pipeline runs on without it\n"
+        )
+        assert ended.stdout.startswith(f"{'1 batch' if left == 1 else f'{left} batches'} audited: ")
+        assert f"the ledger is damaged; what it does not tell was not audited:\n  {named}\n" in ended.stdout

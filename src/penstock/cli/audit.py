@@ -10,7 +10,7 @@ from penstock.cli.arguments import AsJson, Settings, Target
 from penstock.cli.target import load_target
 from penstock.errors import Fatal
 from penstock.observe.audit import BatchVerdict
-from penstock.observe.gather import Audit
+from penstock.observe.gather import Audit, ledger_damaged
 from penstock.observe.gather import audit as audit_all
 from penstock.plan.build import build
 
@@ -24,6 +24,8 @@ def audit(target: Target, settings: Settings = None, as_json: AsJson = False) ->
     plan = build(load_target(target, KINDS, settings or ()), KINDS)
     found = audit_all(plan, KINDS, lambda label, done, total: None)
     print(json.dumps(_values(found)) if as_json else text(found))
+    if found.damage and found.in_one_place:
+        raise ledger_damaged(plan.state, found.damage)
     if not found.clean:
         raise Fatal(
             "the audit found records that are not in exactly one place",
@@ -51,10 +53,17 @@ def text(found: Audit) -> str:
     if found.clean:
         proven = not untraced and not _sum(batches, "unverified")
         return "\n".join([*lines, f"every offset {'' if proven else 'that can still be proven '}is in exactly one place"])
+    if found.damage:
+        lines += ["the ledger is damaged; what it does not tell was not audited:", *_first(list(map(str, found.damage))), ""]
     wrong = {name: sum(getattr(item.findings, name) for item in batches) for name in ("missing", "doubled", "strange", "miscounted")}
-    lines.append(f"missing {wrong['missing']:,}, doubled {wrong['doubled']:,}, not from Kafka {wrong['strange'] + found.outside:,}")
-    examples = [example for item in batches for example in item.findings.examples]
-    return "\n".join([*lines, *(f"  {example}" for example in examples[:SHOWN])])
+    lines.append(f"missing {wrong['missing']:,}, doubled {wrong['doubled']:,}, not from Kafka {wrong['strange']:,}, in no audited batch {found.outside:,}")
+    return "\n".join([*lines, *_first([example for item in batches for example in item.findings.examples])])
+
+
+def _first(every: list[str]) -> list[str]:
+    """As many as a screen takes."""
+    more = [f"  … and {len(every) - SHOWN:,} more"] if len(every) > SHOWN else []
+    return [*(f"  {each}" for each in every[:SHOWN]), *more]
 
 
 def _sum(batches: tuple[BatchVerdict, ...], name: str) -> int:
@@ -66,6 +75,7 @@ def _values(found: Audit) -> dict[str, Any]:
         "clean": found.clean,
         "outside": found.outside,
         "unread_sinks": list(found.unread),
+        "ledger_damage": [{"first_batch": item.batch, "last_batch": item.last, "where": item.where, "what": item.what} for item in found.damage],
         "batches": [
             {
                 "generation": item.claim.generation,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.errors import PlanRefused
+from penstock.errors import Fatal, PlanRefused
 from penstock.kinds import Kinds
 from penstock.ledger.book import LedgerReader
+from penstock.ledger.lines import Damage
 from penstock.observe.audit import BatchClaim, BatchVerdict, Evidence, Place, judge
 from penstock.plan.steps import DEAD_LETTERS, SINK, RunPlan, Write
 from penstock.sink.port import Sink
@@ -25,39 +26,51 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The whole answer: one verdict a batch, and what lies in the tables outside all batches."""
+    """The whole answer: one verdict a batch, what lies in the tables outside all batches, what of the ledger does not read."""
 
     verdicts: tuple[BatchVerdict, ...]
     outside: int
     unread: tuple[str, ...]
     """Sinks that cannot be read back."""
+    damage: tuple[Damage, ...] = ()
+    """Batches that nobody can audit, because their entries are damaged or missing."""
 
     @property
     def clean(self) -> bool:
-        return not self.outside and all(verdict.findings.clean for verdict in self.verdicts)
+        return not self.outside and not self.damage and self.in_one_place
+
+    @property
+    def in_one_place(self) -> bool:
+        """Whether no batch that could be audited lost or doubled a record."""
+        return all(verdict.findings.clean for verdict in self.verdicts)
 
 
 def audit(plan: RunPlan, kinds: Kinds, progress: Report) -> Audit:
     """Count every offset that the ledger says was read, in the sinks and in Kafka as they are now."""
     found = {branch: _sink(write, kinds).provenance() for branch, write in plan.flow.writes.items()}
     unread = frozenset(branch for branch, rows in found.items() if rows is None)
-    claims = claims_of(plan, unread)
+    claims, damage = claims_of(plan, unread)
     evidence = Evidence(claims)
     counted = {SINK: evidence.rows, DEAD_LETTERS: evidence.dead}
     for branch, rows in found.items():
         _add_rows(evidence, counted[branch], rows or ())
     _add_kafka(evidence, plan, claims, progress)
-    return Audit(tuple(judge(claims, evidence)), evidence.outside, tuple(plan.flow.writes[branch].kind for branch in sorted(unread)))
+    in_words = tuple(plan.flow.writes[branch].kind for branch in sorted(unread))
+    return Audit(tuple(judge(claims, evidence)), evidence.outside, in_words, tuple(damage))
 
 
-def claims_of(plan: RunPlan, unread: frozenset[str]) -> list[BatchClaim]:
-    """What the ledger says, of every generation of this state."""
+def claims_of(plan: RunPlan, unread: frozenset[str]) -> tuple[list[BatchClaim], list[Damage]]:
+    """What the ledger says, of every generation of this state, and what of it is missing or does not read."""
     ledger = LedgerReader(storage_at(plan.state).at("ledger"))
-    claims = [
-        BatchClaim(entry.generation, entry.batch, entry.ranges, entry.counts, unread)
-        for generation in ledger.generations()
-        for entry in ledger.entries(generation)
-    ]
+    claims: list[BatchClaim] = []
+    damage: list[Damage] = []
+    for item in (item for generation in ledger.generations() for item in ledger.scan(generation)):
+        if isinstance(item, Damage):
+            damage.append(item)
+        else:
+            claims.append(BatchClaim(item.generation, item.batch, item.ranges, item.counts, unread))
+    if not claims and damage:
+        raise ledger_damaged(plan.state, damage)
     if not claims:
         raise PlanRefused(
             "there is nothing to audit: no batch has been committed",
@@ -65,7 +78,19 @@ def claims_of(plan: RunPlan, unread: frozenset[str]) -> list[BatchClaim]:
             where=plan.state,
             next_step="run the pipeline first, or name the state folder that it used",
         )
-    return claims
+    return claims, damage
+
+
+def ledger_damaged(state: str, damage: Sequence[Damage]) -> Fatal:
+    """The refusal to call a pipeline audited whose ledger is not whole."""
+    batches = sum(item.last - item.batch + 1 for item in damage)
+    more = f", and {len(damage) - 1} more" if len(damage) > 1 else ""
+    return Fatal(
+        f"the ledger is damaged, {'1 batch' if batches == 1 else f'{batches} batches'} cannot be audited: {damage[0]}{more}",
+        code="ledger_corrupt",
+        where=f"{state}/ledger",
+        next_step="restore that folder from a backup; the tables hold what was committed, and the pipeline runs on without it",
+    )
 
 
 def _sink(write: Write, kinds: Kinds) -> Sink:
