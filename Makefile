@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-bui
 LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint lock clean
+.PHONY: help setup test docs lint lock clean
 
 help: ## Say what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -24,8 +24,11 @@ setup: .venv/.complete ## Install Penstock for developing into .venv
 	@touch $@
 
 test: setup ## Unit tests first, then Spark and a real broker (eight minutes on two cores)
-	@$(BIN)/python -m pytest tests/unit tests/property -q
+	@$(BIN)/python -m pytest tests/unit tests/property tests/docs -q
 	@$(BIN)/python -m pytest tests/spark tests/system -q
+
+docs: setup ## Make docs/reference anew from the code
+	@$(BIN)/python tools/make_reference.py
 
 lint: setup ## ruff, mypy strict, the import layers, the size of files and functions
 	@$(BIN)/ruff check .
