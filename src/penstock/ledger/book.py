@@ -104,6 +104,6 @@ def _entry(line: Line) -> LedgerEntry | Damage:
         entry = _decoder.decode(line.raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Damage(line.batch, line.last, line.where, f"the entry of batch {line.batch} does not parse")
-    if ranges_digest(entry.ranges) != entry.digest:
+    if ranges_digest(entry.ranges, entry.revision) != entry.digest:
         return Damage(line.batch, line.last, line.where, f"the ranges of batch {line.batch} are not those that it was written with")
     return entry

@@ -36,3 +36,5 @@ class LedgerEntry(msgspec.Struct, frozen=True):
     reader: str
     seconds: Mapping[str, float]
     written_at_millis: int
+    revision: int = 0
+    """Which revision of the batch's plan it was: part of the digest."""

@@ -30,13 +30,17 @@ def fold(storage: Storage, generation: str, sizes: Sequence[int], before: int) -
     """
     for small, large in itertools.pairwise(sizes):
         for window, inside in itertools.groupby(files(storage, generation, small), key=lambda file: file.first // large):
-            target = LedgerFile(generation, large, window)
-            if target.last < before:
-                with contextlib.suppress(_Unsound, Gone):  # gone: another process folds this very window
-                    _fold_into(storage, target, list(inside))
+            _fold_into(storage, LedgerFile(generation, large, window), list(inside), before)
 
 
-def _fold_into(storage: Storage, target: LedgerFile, parts: Sequence[LedgerFile]) -> None:
+def _fold_into(storage: Storage, target: LedgerFile, parts: Sequence[LedgerFile], before: int) -> None:
+    if target.last >= before:
+        return
+    with contextlib.suppress(_Unsound, Gone):  # gone: another process folds this very window
+        _replace(storage, target, parts)
+
+
+def _replace(storage: Storage, target: LedgerFile, parts: Sequence[LedgerFile]) -> None:
     older = [file for file in files(storage, target.generation, target.size) if file == target]
     packs_anew = older or parts[0].is_single
     storage.archive(target.name, _packed(lines(storage, [*older, *parts], (parts[0].size, target.size))) if packs_anew else _joined(storage, parts))

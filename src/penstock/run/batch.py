@@ -177,4 +177,5 @@ def entry_of(batch: Batch, counts: BatchCounts | None, outcomes: Mapping[str, Ou
         reader=plan.reader,
         seconds=clock.seconds,
         written_at_millis=int(time.time() * 1000),
+        revision=plan.revision,
     )

@@ -42,7 +42,7 @@ def located(error: SpecError, path: str | os.PathLike[str]) -> SpecError:
     document = Document(values, os.fspath(path), "", lines)
     known = {document.dotted(each): line for each, line in lines.items()}
     faults = [fault if fault.line is not None else replace(fault, line=known.get(fault.path)) for fault in error.faults]
-    return SpecError(faults, file=error.file or os.fspath(path), code=error.code)
+    return SpecError(faults, file=error.file or os.fspath(path))
 
 
 def from_document(
