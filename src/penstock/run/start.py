@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+import pyspark
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from penstock.devstack.jars import jars_for
 from penstock.devstack.java import find_java
+from penstock.devstack.lock import locked_sets
 from penstock.devstack.progress import Progress, silent
+from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
-from penstock.plan.steps import RunPlan
+from penstock.plan.steps import DEAD_LETTERS, SINK, RunPlan
+from penstock.records import DEAD_LETTERS as DEAD_LETTER_SCHEMA
+from penstock.records import SOURCE, SOURCE_COLUMN
+from penstock.run.assembly import decoder_of, refuse_taken_names
+from penstock.run.fit import INSTALL, major_minor
 from penstock.run.session import start_session
-from penstock.run.state import open_state
+from penstock.run.settings import refuse_unreachable, session_settings
+from penstock.run.state import find_state, open_state
 from penstock.run.supervisor import Run, Stop, supervise
 from penstock.source.cluster import Cluster
-from penstock.storage import storage_at
-
-JARS = "spark-4.1"
+from penstock.storage import demand_writable, storage_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +43,52 @@ class RunOptions:
 
 
 def run_pipeline(plan: RunPlan, kinds: Kinds, options: RunOptions, progress: Progress = silent) -> None:
-    """Run until caught up, stopped by a signal, or failed. What can be refused without Spark is refused before it starts."""
-    state = open_state(storage_at(plan.state), plan.name, plan.flow.name)
+    """Run until caught up, stopped by a signal, or failed. What can be refused without Spark is refused before it starts, and before anything is written."""
+    root = storage_at(plan.state)
+    session_settings(options.master, options.conf)
+    find_java()
+    find_state(root, plan.name)
+    demand_writable(plan.state, what="the state folder")
+    refuse_unfit_targets(plan, kinds)
     Cluster(plan.source.servers).topic_ids(plan.source.topics)
     session = session_for(plan.name, options, progress)
+    state = open_state(root, plan.name, plan.flow.name)
     stop = Stop(grace_seconds=options.stop_grace_seconds)
     run = Run(plan, kinds, options.accept_new_generation, options.attempts)
     try:
         with stop.on_signals():
             supervise(run, state, session, stop)
     finally:
-        session.stop()
+        with contextlib.suppress(Py4JError, OSError):  # a signal to the whole process group may have ended the JVM before us
+            session.stop()
+
+
+def refuse_unfit_targets(plan: RunPlan, kinds: Kinds) -> None:
+    """Look at every sink before any is touched; which columns a flow with Spark SQL yields, only Spark can tell, later."""
+    flow = plan.flow
+    columns = decoder_of(flow, kinds)().schema
+    refuse_taken_names(columns)
+    schemas = {SINK: None if flow.transforms else columns.append(pa.field(SOURCE_COLUMN, SOURCE)), DEAD_LETTERS: DEAD_LETTER_SCHEMA}
+    for name, write in flow.writes.items():
+        kinds.sinks[write.kind].build(write.options, owner=plan.name).check(schemas[name])
 
 
 def session_for(name: str, options: RunOptions, progress: Progress = silent) -> SparkSession:
     """A Spark session with the jars and the Java it needs, fetched first where they are missing."""
-    return start_session(
-        name,
-        jars=jars_for(JARS, progress=progress),
-        java_home=find_java().home,
-        master=options.master,
-        conf=options.conf,
-    )
+    settings = session_settings(options.master, options.conf)
+    refuse_unreachable(settings["spark.master"])
+    return start_session(name, settings, jars=jars_for(connector(), progress=progress), java_home=find_java().home)
+
+
+def connector() -> str:
+    """The set of archives that goes with the PySpark on this machine."""
+    major, minor = major_minor(pyspark.__version__)
+    name = f"spark-{major}.{minor}"
+    if name not in locked_sets():
+        raise PlanRefused(
+            f"this is Spark {pyspark.__version__}: this version of Penstock has no Kafka connector for it",
+            code="spark_without_connector",
+            where=sys.prefix,
+            next_step=INSTALL,
+        )
+    return name
