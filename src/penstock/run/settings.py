@@ -58,7 +58,7 @@ OURS = {
 def session_settings(master: str | None, conf: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Everything a session is started with, `spark.master` included; what cannot be is refused, all of it at once."""
     # `local[N,4]`: a task gets four attempts, plain `local[N]` would give it one.
-    where = master or f"local[{os.cpu_count() or 2},4]"
+    where = f"local[{os.cpu_count() or 2},4]" if master is None else master
     _refuse_connect(where, conf, environment)
     if not MASTER.fullmatch(where):
         raise PlanRefused(

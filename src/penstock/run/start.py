@@ -45,11 +45,12 @@ class RunOptions:
 def run_pipeline(plan: RunPlan, kinds: Kinds, options: RunOptions, progress: Progress = silent) -> None:
     """Run until caught up, stopped by a signal, or failed. What can be refused without Spark is refused before it starts, and before anything is written."""
     root = storage_at(plan.state)
-    session_settings(options.master, options.conf)
+    settings = session_settings(options.master, options.conf)
     find_java()
     find_state(root, plan.name)
     demand_writable(plan.state, what="the state folder")
     refuse_unfit_targets(plan, kinds)
+    refuse_unreachable(settings["spark.master"])
     Cluster(plan.source.servers).topic_ids(plan.source.topics)
     session = session_for(plan.name, options, progress)
     state = open_state(root, plan.name, plan.flow.name)
@@ -76,7 +77,6 @@ def refuse_unfit_targets(plan: RunPlan, kinds: Kinds) -> None:
 def session_for(name: str, options: RunOptions, progress: Progress = silent) -> SparkSession:
     """A Spark session with the jars and the Java it needs, fetched first where they are missing."""
     settings = session_settings(options.master, options.conf)
-    refuse_unreachable(settings["spark.master"])
     return start_session(name, settings, jars=jars_for(connector(), progress=progress), java_home=find_java().home)
 
 
