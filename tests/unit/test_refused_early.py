@@ -203,9 +203,7 @@ def test_a_place_that_is_no_disk_is_refused(refused: Refused, tmp_path: Path) ->
     pipeline_file(tmp_path, sink={"type": "delta", "path": "s3://bucket/rows"})
     assert refused("run", "pipeline.yaml") == Said(
         3,
-        "error: this version keeps tables and state on local or mounted disks, not at s3://\n"
-        "where: s3://bucket/rows\n"
-        "next:  name a path, or a file:// URI\n",
+        "error: this version keeps tables and state on local or mounted disks, not at s3://\nwhere: s3://bucket/rows\nnext:  name a path, or a file:// URI\n",
     )
 
 
