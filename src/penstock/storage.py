@@ -188,3 +188,26 @@ def unreachable(path: Path, error: OSError) -> Retryable:
         where=str(path),
         next_step="see that the place exists, has space and may be read and written; running again is safe",
     )
+
+
+def demand_writable(uri: str, *, what: str) -> None:
+    """Refuse a place where no folder can be made or written to, by looking only."""
+    here = wanted = Path(local_path(uri))
+    while not os.path.lexists(here) and here != here.parent:
+        here = here.parent
+    if reason := _not_writable(here):
+        raise PlanRefused(
+            f"{what} cannot be written: {here} {reason}",
+            code="not_writable",
+            where=str(wanted),
+            next_step="name another place, or make this one a folder that this user may write to",
+        )
+
+
+def _not_writable(folder: Path) -> str:
+    if not folder.is_dir():
+        return "is no folder"
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        return "is on a file system that is mounted read-only"
+    effective = os.access in os.supports_effective_ids
+    return "" if os.access(folder, os.W_OK | os.X_OK, effective_ids=effective) else "may not be written to by this user"

@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from harness.load import SCHEMA, topic_id
-from penstock.run.session import SparkOptions
-from penstock.run.start import session_for
+from penstock.run.start import SparkOptions, session_for
 
 
 def main(servers: str, topic: str, folder: str, *flags: str) -> None:

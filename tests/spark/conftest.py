@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.chain import RunBatch
-from penstock.run.session import SparkOptions
-from penstock.run.start import session_for
+from penstock.run.start import SparkOptions, session_for
 
 
 @pytest.fixture(scope="session")

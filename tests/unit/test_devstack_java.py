@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.devstack.java import check_python, find_java
+from penstock.devstack.java import find_java
 from penstock.errors import Fatal
 
 ARGUMENT_PRINTER = "#!/bin/sh\nprintf '<%s>' \"$@\"\n"
@@ -129,17 +129,6 @@ def test_a_child_process_that_finds_the_launcher_in_java_home_uses_it(tmp_path: 
     launcher = find_java(environment=environment(tmp_path, home=java_home(tmp_path / "jdk", "21", modules=TRIMMED))).home
     again = find_java(environment=environment(tmp_path, home=launcher))
     assert (again.home, again.version, again.origin) == (launcher, 21, "JAVA_HOME")
-
-
-@pytest.mark.parametrize("version", [(3, 10), (3, 13)])
-def test_supported_pythons_pass(version: tuple[int, int]) -> None:
-    check_python(version)
-
-
-@pytest.mark.parametrize("version", [(3, 9), (3, 14), (4, 0)])
-def test_other_pythons_are_named(version: tuple[int, int]) -> None:
-    with pytest.raises(Fatal, match=rf"^Penstock runs on Python 3\.10 to 3\.13, this is Python {version[0]}\.{version[1]}\n"):
-        check_python(version)
 
 
 def test_the_java_that_came_along_is_known_again_in_the_java_home_that_a_session_sets(tmp_path: Path) -> None:

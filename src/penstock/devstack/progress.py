@@ -19,8 +19,9 @@ def silent(label: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def shown_progress(stream: TextIO = sys.stderr) -> Iterator[Progress]:
-    """Show progress on `stream` for as long as the block runs; nothing appears where nothing is fetched."""
+def shown_progress(stream: TextIO | None = None) -> Iterator[Progress]:
+    """Show progress on `stream`, else on standard error, for as long as the block runs; nothing appears where nothing is fetched."""
+    stream = stream or sys.stderr
     if stream.isatty():
         with _bar(stream) as progress:
             yield progress

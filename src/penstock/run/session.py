@@ -5,77 +5,61 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.errors import PlanRefused
+from penstock.errors import Fatal, PlanRefused
+from penstock.run.fit import demand_spark
 from penstock.run.quiet import hush_pyspark, stderr_into
-
-OLDEST = (4, 0)
-
-SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    "spark.python.worker.reuse": "true",
-    "spark.sql.streaming.minBatchesToRetain": "100",
-    "spark.speculation": "false",
-}
-"""What the chain relies on, in every session."""
-
-LAPTOP = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "4",
-}
-"""Besides, where Spark runs inside this process's machine."""
+from penstock.run.settings import RELIED_ON, spark_connect
+from penstock.run.spark_errors import telling_line
 
 
-@dataclass(frozen=True, slots=True)
-class SparkOptions:
-    """Where Spark runs and how; `log` is the file that takes what it says, None leaves it on the terminal."""
+def start_session(name: str, settings: Mapping[str, str], *, jars: Sequence[Path], java_home: Path, log: Path | None = None) -> SparkSession:
+    """A session of our own with these settings (`session_settings`) and these jars besides the user's.
 
-    master: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
-    log: Path | None = None
-
-
-def start_session(name: str, options: SparkOptions, *, jars: Sequence[Path], java_home: Path) -> SparkSession:
-    """A session of our own. `local[N,4]`: a task gets four attempts, plain `local[N]` would give it one."""
+    What Spark says goes to the file `log`; without one it stays on the terminal.
+    """
+    is_local = settings["spark.master"].startswith("local")
     os.environ["JAVA_HOME"] = str(java_home)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    where = options.master or f"local[{os.cpu_count() or 2},4]"
-    settings = {**SETTINGS, **(LAPTOP if where.startswith("local") else {}), **options.conf}
-    settings["spark.jars"] = ",".join(str(jar) for jar in jars)
-    builder = SparkSession.builder.appName(f"penstock {name}").master(where)
-    for key, value in settings.items():
+    os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
+    if is_local:  # a cluster's executors must find the driver: there Spark itself knows the address best
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName(f"penstock {name}")
+    shipped = [*map(str, jars), *filter(None, [settings.get("spark.jars")])]
+    for key, value in {**settings, "spark.jars": ",".join(shipped)}.items():
         builder = builder.config(key, value)
-    with stderr_into(options.log):
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR" if options.log is None else "WARN")
-    if options.log is not None:
+    try:
+        with stderr_into(log):
+            session = builder.getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        raise Fatal(
+            f"Spark does not start: {telling_line(str(error), 'Exception|Error|JAVA_GATEWAY')}",
+            code="spark_not_started",
+            where=settings["spark.master"],
+            next_step=f"see what Spark said {f'in {log}' if log else 'above'}; --master and --conf are handed to it as they are",
+        ) from error
+    session.sparkContext.setLogLevel("WARN" if log else "ERROR")
+    if log:
         hush_pyspark()
     return check_session(session)
 
 
 def check_session(session: SparkSession) -> SparkSession:
-    """Refuse a session that the chain cannot run in: Spark Connect, or Spark before 4.0."""
+    """Refuse a session that the chain cannot run in: Spark Connect, Spark before 4.0, settings that the chain relies on."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
+        raise spark_connect("the session", "run with a classic session: `SparkSession.builder.master(...)`, without `remote(...)` and SPARK_REMOTE")
+    demand_spark(session.version)
+    other = {key: found for key, each in RELIED_ON.items() if (found := session.conf.get(key, each.value) or "").lower() != each.value.lower()}
+    if other:
         raise PlanRefused(
-            "this is a Spark Connect session: Penstock runs inside the driver, which Connect keeps out of reach",
-            code="spark_connect",
-            next_step="run with a classic session: `SparkSession.builder.master(...)`, without `remote(...)` and SPARK_REMOTE",
-        )
-    found = tuple(int(part) for part in session.version.split(".")[:2])
-    if found < OLDEST:
-        raise PlanRefused(
-            f"this is Spark {session.version}: Penstock needs Spark 4.0 or newer",
-            code="spark_too_old",
-            next_step="install a newer PySpark: pip install 'pyspark>=4.1.3,<4.2'",
+            "this session has settings that Penstock cannot run with:\n"
+            + "\n".join(f"  - {key}={found}: it must be {RELIED_ON[key].value}, {RELIED_ON[key].because}" for key, found in other.items()),
+            code="spark_setting",
+            where="the session",
+            next_step="make the session without them, or set them so",
         )
     return session

@@ -65,15 +65,16 @@ def translated(error: BaseException) -> PenstockError:
         )
     for pattern, kind, code, what, next_step in KNOWN:
         if re.search(pattern, text):
-            return kind(f"{what}: {_telling_line(text, pattern)}", code=code, next_step=next_step)
+            return kind(f"{what}: {telling_line(text, pattern)}", code=code, next_step=next_step)
     return Retryable(
-        f"Spark ended the query: {_telling_line(text, 'Exception|Error')}",
+        f"Spark ended the query: {telling_line(text, 'Exception|Error')}",
         code="spark_failed",
         next_step="run again with --debug to see all that Spark said; running again is safe",
     )
 
 
-def _telling_line(text: str, pattern: str) -> str:
+def telling_line(text: str, pattern: str) -> str:
+    """The first line of what Spark said that has the pattern, cut to a screen's length."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(pattern, line)] or lines or [""]
     return telling[0][:TOO_LONG]

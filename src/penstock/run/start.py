@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import pyarrow as pa
+import pyspark
 import structlog
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from penstock.devstack.jars import jars_for
 from penstock.devstack.java import find_java
+from penstock.devstack.lock import locked_sets
 from penstock.devstack.progress import Progress, silent
+from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
-from penstock.plan.steps import RunPlan
-from penstock.run.assembly import analysed, versions
-from penstock.run.session import SparkOptions, start_session
-from penstock.run.state import State, open_state
+from penstock.plan.steps import DEAD_LETTERS, SINK, RunPlan
+from penstock.records import DEAD_LETTERS as DEAD_LETTER_SCHEMA
+from penstock.records import SOURCE, SOURCE_COLUMN
+from penstock.run.assembly import analysed, decoder_of, refuse_taken_names, versions
+from penstock.run.fit import INSTALL, major_minor
+from penstock.run.session import start_session
+from penstock.run.settings import refuse_unreachable, session_settings
+from penstock.run.state import State, find_state, open_state
 from penstock.run.supervisor import Run, Stop, supervise
 from penstock.run.transforming import Shape
 from penstock.run.watcher import Watcher
 from penstock.source.cluster import Cluster
-from penstock.storage import storage_at
-
-JARS = "spark-4.1"
+from penstock.storage import demand_writable, storage_at
 
 log = structlog.get_logger("penstock")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Where Spark runs and how; `log` is the file that takes what it says, None leaves it on the terminal."""
+
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    log: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +58,19 @@ class RunOptions:
 
 
 def run_pipeline(plan: RunPlan, kinds: Kinds, options: RunOptions, *, progress: Progress = silent, watcher: Watcher | None = None) -> None:
-    """Run until caught up, stopped by a signal, or failed. What can be refused without Spark is refused before it starts."""
-    state = open_state(storage_at(plan.state), plan.name, plan.flow.name)
+    """Run until caught up, stopped by a signal, or failed. What can be refused without Spark is refused before it starts, and before anything is written."""
+    root = storage_at(plan.state)
+    settings = session_settings(options.spark.master, options.spark.conf)
+    find_java()
+    find_state(root, plan.name)
+    demand_writable(plan.state, what="the state folder")
+    refuse_unfit_targets(plan, kinds)
+    refuse_unreachable(settings["spark.master"])
     Cluster(plan.source.servers).topic_ids(plan.source.topics)
     stop = Stop(grace_seconds=options.stop_grace_seconds)
     run = Run(plan, kinds, watcher or Watcher(), options.accept_new_generation, options.attempts)
     with stop.on_signals(), session_for(plan.name, options.spark, progress) as session:
+        state = open_state(root, plan.name, plan.flow.name)
         announce(plan, state, session, options.spark)
         supervise(run, state, session, stop)
 
@@ -71,11 +96,37 @@ def columns_of(plan: RunPlan, kinds: Kinds, options: SparkOptions, progress: Pro
         return analysed(session, plan, kinds)[1], session.version
 
 
-@contextmanager
+@contextlib.contextmanager
 def session_for(name: str, options: SparkOptions, progress: Progress = silent) -> Iterator[SparkSession]:
     """A Spark session with the jars and the Java it needs, fetched first where they are missing."""
-    session = start_session(name, options, jars=jars_for(JARS, progress=progress), java_home=find_java().home)
+    settings = session_settings(options.master, options.conf)
+    session = start_session(name, settings, jars=jars_for(connector(), progress=progress), java_home=find_java().home, log=options.log)
     try:
         yield session
     finally:
-        session.stop()
+        with contextlib.suppress(Py4JError, OSError):  # a signal to the whole process group may have ended the JVM before us
+            session.stop()
+
+
+def refuse_unfit_targets(plan: RunPlan, kinds: Kinds) -> None:
+    """Look at every sink before any is touched; which columns a flow with Spark SQL yields, only Spark can tell, later."""
+    flow = plan.flow
+    columns = decoder_of(flow, kinds)().schema
+    refuse_taken_names(columns)
+    schemas = {SINK: None if flow.transforms else columns.append(pa.field(SOURCE_COLUMN, SOURCE)), DEAD_LETTERS: DEAD_LETTER_SCHEMA}
+    for name, write in flow.writes.items():
+        kinds.sinks[write.kind].build(write.options, owner=plan.name).check(schemas[name])
+
+
+def connector() -> str:
+    """The set of archives that goes with the PySpark on this machine."""
+    major, minor = major_minor(pyspark.__version__)
+    name = f"spark-{major}.{minor}"
+    if name not in locked_sets():
+        raise PlanRefused(
+            f"this is Spark {pyspark.__version__}: this version of Penstock has no Kafka connector for it",
+            code="spark_without_connector",
+            where=sys.prefix,
+            next_step=INSTALL,
+        )
+    return name

@@ -69,8 +69,8 @@ class State:
             ) from error
 
 
-def open_state(root: Storage, name: str, flow: str) -> State:
-    """The state of the pipeline `name`, made if there is none; a folder that is not its own is refused."""
+def find_state(root: Storage, name: str) -> State | None:
+    """The state of the pipeline `name` if there is one; a folder that is not its own is refused. Writes nothing."""
     content = root.read(NAME)
     if content is None:
         if root.names():
@@ -80,9 +80,7 @@ def open_state(root: Storage, name: str, flow: str) -> State:
                 where=root.uri,
                 next_step="name an empty or new folder as `state`",
             )
-        fresh = StateFormat(FORMAT, f"penstock {version('penstock')}", _id(), name, {flow: {"id": _id(), "sink": _id(), "dead_letters": _id()}})
-        root.create(NAME, msgspec.json.format(msgspec.json.encode(fresh)) + b"\n")
-        content = root.read(NAME) or b""
+        return None
     state = State(root, _parse(content, root))
     if state.format.name != name:
         raise PlanRefused(
@@ -92,6 +90,16 @@ def open_state(root: Storage, name: str, flow: str) -> State:
             next_step="give each pipeline a `state` folder of its own",
         )
     return state
+
+
+def open_state(root: Storage, name: str, flow: str) -> State:
+    """The state of the pipeline `name`, made if there is none; a folder that is not its own is refused."""
+    found = find_state(root, name)
+    if found is not None:
+        return found
+    fresh = StateFormat(FORMAT, f"penstock {version('penstock')}", _id(), name, {flow: {"id": _id(), "sink": _id(), "dead_letters": _id()}})
+    root.create(NAME, msgspec.json.format(msgspec.json.encode(fresh)) + b"\n")
+    return open_state(root, name, flow)  # what lies there now: another start may have been first
 
 
 def _parse(content: bytes, root: Storage) -> StateFormat:

@@ -47,6 +47,9 @@ class ConsoleSink:
     def __init__(self, rows: int) -> None:
         self._rows = rows
 
+    def check(self, schema: pa.Schema | None) -> None:
+        """Any rows can be printed."""
+
     def prepare(self, schema: pa.Schema) -> None:
         """Any rows can be printed."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -18,16 +19,17 @@ from urllib.parse import unquote
 
 import msgspec
 import pyarrow as pa
-from deltalake import DeltaTable
+from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, CommitProperties, Transaction
 
 from penstock.errors import Fatal, OutcomeUnknown, PlanRefused, Retryable
 from penstock.records import SOURCE_COLUMN
-from penstock.sink.delta_schema import check_table, table_schema
+from penstock.sink.delta_errors import UNSUPPORTED, translated
+from penstock.sink.delta_schema import check_new, check_table, table_schema
 from penstock.sink.parquet_files import ParquetStage, StagedFile
 from penstock.sink.port import AlreadyWritten, Evidence, Outcome, Written
-from penstock.storage import storage_at
+from penstock.storage import demand_writable, storage_at
 from penstock.values import BatchCounts, CommitToken, Generation
 
 ATTEMPTS = 20  # how often another writer may win the race for a table version before we ask for help
@@ -59,12 +61,23 @@ class DeltaSink:
         self._path, self._owner = path, f"penstock:owner:{owner}"
         self._handle: DeltaTable | None = None
         self._storage = storage_at(path)
+        self._schema: pa.Schema | None = None
+        self._checked: object = None
+
+    def check(self, schema: pa.Schema | None) -> None:
+        demand_writable(self._path, what="the table")
+        if DeltaTable.is_deltatable(self._path):
+            demand_writable(f"{self._path}/_delta_log", what="the table")
+            check_table(self._table, schema, self._path)
+        elif schema is not None:
+            check_new(schema, self._path)
 
     def prepare(self, schema: pa.Schema) -> None:
-        wanted = table_schema(schema)
+        self._schema = schema
         if not DeltaTable.is_deltatable(self._path):
-            self._ask(lambda: DeltaTable.create(self._path, schema=wanted, mode="ignore"))
-        check_table(self._table, schema, self._path)
+            check_new(schema, self._path)
+            self._ask(lambda: DeltaTable.create(self._path, schema=table_schema(schema), mode="ignore"))
+        self._refuse_changed()
 
     def adopt(self, pipeline: str, generation: Generation, *, accept: bool = False) -> None:
         """Refuse a table that another generation of this pipeline wrote to, unless the user accepts that."""
@@ -92,8 +105,9 @@ class DeltaSink:
         self._refresh()
         if SOURCE_COLUMN not in {item.name for item in self._table.schema().fields}:
             return None
-        rows = self._ask(self._table.to_pyarrow_dataset)
-        return (batch.column(SOURCE_COLUMN) for batch in rows.to_batches(columns=[SOURCE_COLUMN]))
+        # Not through `to_pyarrow_dataset`, which cannot leave out the rows that a deletion vector deletes.
+        rows = self._ask(lambda: QueryBuilder().register("rows", self._table).execute(f'SELECT "{SOURCE_COLUMN}" FROM rows'))
+        return (pa.record_batch(batch).column(SOURCE_COLUMN) for batch in rows)
 
     def discard(self, staged: Sequence[str]) -> None:
         """Files that the table holds after all are let alone: this must be safe whatever the caller believes."""
@@ -109,11 +123,14 @@ class DeltaSink:
         for _ in range(ATTEMPTS):
             self._refresh()
             before = self._table.version()
+            self._refuse_changed()
             if (evidence := self._find(token)) is not None:
                 return AlreadyWritten(evidence)
             try:
                 self._append(files, token, note)
-            except CommitFailedError:
+            except CommitFailedError as error:
+                if re.search(UNSUPPORTED, str(error)):
+                    raise translated(error, self._path) from error
                 continue  # somebody else wrote meanwhile, perhaps this very token: look again
             except (DeltaError, OSError) as error:
                 return self._after_unknown(token, note, before, error)
@@ -130,6 +147,14 @@ class DeltaSink:
         if self._handle is None:
             self._handle = self._ask(lambda: DeltaTable(self._path))
         return self._handle
+
+    def _refuse_changed(self) -> None:
+        """Check the table as it is now, where its protocol, columns or properties are not those that were checked last."""
+        table, metadata = self._table, self._table.metadata()
+        now = table.protocol(), table.schema().to_json(), metadata.partition_columns, metadata.configuration
+        if now != self._checked:
+            check_table(table, self._schema, self._path)
+            self._checked = now
 
     def _refresh(self) -> None:
         self._ask(self._table.update_incremental)
@@ -212,12 +237,7 @@ class DeltaSink:
         try:
             return question()
         except (DeltaError, OSError) as error:
-            raise Retryable(
-                f"the Delta table cannot be reached: {error}",
-                code="table_unreachable",
-                where=self._path,
-                next_step="see that the place exists and may be read and written; running again is safe",
-            ) from error
+            raise translated(error, self._path) from error
 
 
 def _owner_mark(pipeline: str, generation: Generation) -> int:

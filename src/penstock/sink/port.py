@@ -76,6 +76,10 @@ class Stage(Protocol):
 class Sink(Protocol):
     """The half of a sink that stays on the driver."""
 
+    def check(self, schema: pa.Schema | None) -> None:
+        """Refuse a target that cannot take rows of this schema, by looking only; None where the schema is not known yet."""
+        ...
+
     def prepare(self, schema: pa.Schema) -> None:
         """Make the target ready for rows of this schema, or refuse it by name; called once, before the first batch."""
         ...

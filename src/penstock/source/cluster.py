@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from penstock.errors import Fatal, PenstockError, Retryable
 from penstock.values import TopicPartition
 
-REQUEST_SECONDS = 8.0  # a broker that does not answer is named within ten seconds
+REQUEST_SECONDS = 6.0  # a broker that does not answer is named within ten seconds, the start of the command included
 T = TypeVar("T")
 
 
@@ -22,7 +23,9 @@ class Cluster:
 
     def __init__(self, servers: str) -> None:
         self._servers = servers
-        self._admin = AdminClient({"bootstrap.servers": servers, "socket.connection.setup.timeout.ms": 5000, "log_level": 0})
+        self._heard = ""
+        settings = {"bootstrap.servers": servers, "socket.connection.setup.timeout.ms": 5000, "log_level": 0, "error_cb": self._hear}
+        self._admin = AdminClient(settings)
 
     def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
         """The id of each topic; a topic made anew under its old name has another one."""
@@ -49,6 +52,11 @@ class Cluster:
         answers = self._admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_SECONDS)
         return {TopicPartition(item.topic, item.partition): self._result(future, item.topic).offset for item, future in answers.items()}
 
+    def _hear(self, error: KafkaError) -> None:
+        """Why a connection failed. The answer to a request does not say: it only waited."""
+        if error.code() in (KafkaError._TRANSPORT, KafkaError._RESOLVE, KafkaError._SSL, KafkaError._AUTHENTICATION):
+            self._heard = _telling(error.str())
+
     def _result(self, future: Future[T], topic: str) -> T:
         try:
             return future.result(REQUEST_SECONDS + 2)
@@ -72,12 +80,19 @@ class Cluster:
                 where=self._servers,
                 next_step="grant it DESCRIBE and READ on the topic",
             )
-        return self._unreachable(error.str())
+        waited = error.code() in (KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)
+        return self._unreachable(f"no answer within {REQUEST_SECONDS:.0f} seconds" if waited else error.str())
 
     def _unreachable(self, reason: str) -> Retryable:
+        self._admin.poll(0)  # calls `_hear` with what has happened meanwhile
         return Retryable(
-            f"Kafka cannot be reached: {reason}",
+            f"Kafka cannot be reached: {self._heard or reason}",
             code="kafka_unreachable",
             where=self._servers,
             next_step="see that the broker runs and that `kafka.servers` names it; running again is safe",
         )
+
+
+def _telling(text: str) -> str:
+    """librdkafka's words without its own name for the connection and without its statistics."""
+    return re.sub(r"^\S+/bootstrap: |^\S+/\d+: | \((after|errno)[^)]*\)", "", text)
