@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(600)
 
 RECORDS = 60_000
 SECONDS = 500  # a hang, not a slow machine
-GONE_SECONDS = 20
+GONE_SECONDS = 60  # within ten seconds on a machine of one's own
 
 
 def naming(folder: Path) -> list[str]:

@@ -98,7 +98,7 @@ def test_whatever_is_wrong_is_named_and_an_error(change: dict[str, int], said: s
     assert figures.wrongs == (said,)
     assert closing(figures)[-1] == ("bad", f"✗ {said}")
     error = wrong(figures)
-    assert (error.what, error.exit_code, error.where) == (f"the counts are not right: {said}", 5, "seed 7")
+    assert (error.what, error.exit_code, error.where) == (f"the counts are not right: {said}", 5, "1,000,000 payments, seed 7")
 
 
 def test_the_audit_and_the_versions_count_as_well() -> None:

@@ -14,6 +14,7 @@ from penstock.demo.events import Closed, Event, Fetched, RunBegun, RunMoved, Ste
 from penstock.demo.story import Listener
 
 LINE_EVERY_SECONDS = 5.0
+WIDTH = 80  # of the box at the end; wider would be harder to read
 COLOURS = {"title": "bold", "plain": "", "quiet": "dim", "good": "green", "bad": "red", "command": "bold cyan"}
 
 
@@ -106,7 +107,8 @@ def _screen(stream: TextIO, *, keep: bool) -> Iterator[Listener]:
             lines = everything(event, keep=keep)
             if isinstance(event, Closed):
                 bars.update(task, visible=False)
-                console.print(Panel(styled(closing(event.figures)), border_style="red" if event.figures.wrongs else "green", title="counted"))
+                colour, width = "red" if event.figures.wrongs else "green", min(console.width, WIDTH)
+                console.print(Panel(styled(closing(event.figures)), border_style=colour, title="counted", width=width))
                 lines = lines[len(closing(event.figures)) + 1 :]
             if lines:  # one print: each draws the bar anew; a command is never broken, it is there for copying
                 console.print(styled(lines), soft_wrap=True)

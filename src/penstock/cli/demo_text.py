@@ -23,7 +23,8 @@ def lines_of(event: Event) -> list[Line]:
     said: list[Line] = []
     match event:
         case Opened(records, partitions, seed):
-            said = [("title", f"{records:,} payments, two kills -9, every offset counted"), ("quiet", f"seed {seed}, {partitions} partitions"), NOTHING]
+            load = f"seed {seed}; about 209 bytes each, one in 200 malformed, in {partitions} partitions"
+            said = [("title", f"{records:,} payments, two kills -9, every offset counted"), ("quiet", load), NOTHING]
         case StepDone(what, seconds):
             said = [("good", f"{GOOD} {what}  ({seconds:.1f} s)")]
         case PipelineShown(file, text):
@@ -43,12 +44,10 @@ def lines_of(event: Event) -> list[Line]:
 
 def killed(kill: Kill) -> list[Line]:
     """What was killed, when, and what it was about."""
-    what, then = (
-        "kill -9 to the Python process alone,",
-        f"{_counted(kill.survivors, 'process', 'processes')} of Spark noticed and ended in {kill.survived_seconds:.1f} s",
-    )
     if kill.how == "tree":
-        what, then = "kill -9 to the whole process tree,", f"{_counted(kill.processes, 'process', 'processes')} gone at once"
+        what, then = "kill -9 to the whole process tree,", f"{_processes(kill.processes)} gone at once"
+    else:
+        what, then = "kill -9 to the Python process alone,", f"{_processes(kill.survivors)} of Spark noticed and ended in {kill.survived_seconds:.1f} s"
     head: Line = ("bad", f"{BAD} {what} {kill.after_seconds:.2f} s into batch {kill.batch}")
     drawn: Line = ("quiet", f"    the moment was drawn by lot: {kill.share:.0%} of the time that a batch takes")
     return [head, drawn, ("plain", f"    {then}"), *_in_flight(kill.in_flight, kill.batch)]
@@ -62,7 +61,7 @@ def _in_flight(found: InFlight | None, batch: int) -> list[Line]:
         table = f"    the table is at version {found.version}, with the rows of batch {found.batch}, its dead letters not"
     files = "    no file was staged yet: it was reading and decoding"
     if found.staged_files:
-        files = f"    {_counted(found.staged_files, 'file lies', 'files lie')} staged, part of no table"
+        files = f"    {found.staged_files} {'file lies' if found.staged_files == 1 else 'files lie'} staged, part of no table"
     return [("plain", f"    in flight: batch {found.batch}, {found.records:,} records planned"), ("plain", files), ("plain", table)]
 
 
@@ -114,5 +113,5 @@ def looking_around(closed: Closed) -> list[Line]:
     ]
 
 
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def _processes(count: int) -> str:
+    return f"{count} {'process' if count == 1 else 'processes'}"

@@ -94,8 +94,8 @@ def tell(wishes: Wishes, listen: Listener) -> Figures:
         jars_for(*JARS, progress=lambda label, done, total: listen(Fetched(label, done, total)))
         broker = Broker(place.kafka)
         try:
-            set_up(story, broker)
             with Memory(lambda: story.pid) as memory:
+                set_up(story, broker)
                 run_until_caught_up(story)
                 figures = examined(story, broker.servers, memory, begun)
             listen(Closed(figures, place, broker.servers))
@@ -159,29 +159,29 @@ def run_once(story: Story, attempt: int, how: How | None) -> Kill | None:
     story.listen(RunBegun(attempt, " ".join(COMMAND), pending))
     begun, victim = time.monotonic(), Victim(story.place)
     story.victim = victim
-    while victim.running:
-        sight = story.watch.look()
+    running = True
+    while running:
+        running, sight = victim.running, story.watch.look()  # in this order: the last look is at what it ended with
         working = sight.working
         story.listen(RunMoved(sight.records, story.wishes.records, working))
         if pending is not None and pending in sight.committed:
             story.listen(BatchFinished(pending, sight.version, time.monotonic() - begun))
             pending = None
-        wait = seconds_until(aim, working, story) if how is not None else 1.0
-        if how is not None and wait <= 0 and working is not None:
-            return strike(story, victim, how, Aim(working, aim.share))
+        wait = LOOK_EVERY_SECONDS
+        if how is not None and running and working is not None and working >= aim.batch:
+            wait = seconds_until(aim.share, working, story)
+            if wait <= 0:
+                return strike(story, victim, how, Aim(working, aim.share))
         time.sleep(min(LOOK_EVERY_SECONDS, wait))
     victim.demand_success()
     return None
 
 
-def seconds_until(aim: Aim, working: int | None, story: Story) -> float:
-    """How long to wait with the kill: until a batch from `aim.batch` on has had that share of the time that a batch usually takes."""
-    begun = None if working is None or working < aim.batch else story.watch.begun_at(working)
-    if begun is None:
-        return LOOK_EVERY_SECONDS
+def seconds_until(share: float, batch: int, story: Story) -> float:
+    """How long until this batch has had that share of the time that the one before it took."""
     interrupted = {kill.batch for kill in story.kills}  # what they took holds a kill and a new start
-    known = [seconds for batch in range(1, aim.batch + 1) if batch not in interrupted and (seconds := story.watch.work_seconds(batch)) is not None]
-    return begun + aim.share * (known[-1] if known else 1.0) - time.time()
+    known = [seconds for each in range(1, batch) if each not in interrupted and (seconds := story.watch.work_seconds(each)) is not None]
+    return (story.watch.begun_at(batch) or time.time()) + share * (known[-1] if known else 1.0) - time.time()
 
 
 def strike(story: Story, victim: Victim, how: How, aim: Aim) -> Kill:
@@ -228,6 +228,6 @@ def wrong(figures: Figures) -> Fatal:
     return Fatal(
         f"the counts are not right: {', '.join(figures.wrongs)}",
         code="demo_wrong",
-        where=f"seed {figures.seed}",
-        next_step=f"run `penstock demo --seed {figures.seed} --keep` and look around; if it happens again, please report it",
+        where=f"{figures.produced:,} payments, seed {figures.seed}",
+        next_step=f"run `penstock demo --records {figures.produced} --seed {figures.seed} --keep` and look around; please report it with the figures",
     )

@@ -6,6 +6,7 @@ the Python that started it has gone.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -56,7 +57,7 @@ class Victim:
         self._place = place
         # Spark's folders lie where the demo's do: a JVM that is killed removes none, and they go with the demo's. The JVM has
         # a folder in /tmp for tools that watch it, whatever it is told, unless it is told to leave that be.
-        options = f"-Djava.io.tmpdir={place.temporary} -XX:-UsePerfData"
+        options = f'{os.environ.get("JAVA_TOOL_OPTIONS", "")} "-Djava.io.tmpdir={place.temporary}" -XX:-UsePerfData'
         settings = {"TMPDIR": str(place.temporary), "SPARK_LOCAL_DIRS": str(place.temporary), "JAVA_TOOL_OPTIONS": options}
         command = [sys.executable, "-m", *COMMAND]
         self._main, self._guard = launch(command, place.log, watched=True, environment=settings)
