@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-bui
 LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test docs lint lock clean
+.PHONY: help setup demo test docs lint lock clean
 
 help: ## Say what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -22,6 +22,9 @@ setup: .venv/.complete ## Install Penstock for developing into .venv
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@$(PIP) --no-deps --editable .
 	@touch $@
+
+demo: setup ## See it: a million payments, two kills -9, every offset counted (90 seconds)
+	@$(BIN)/penstock demo
 
 test: setup ## Unit tests first, then Spark and a real broker (eight minutes on two cores)
 	@$(BIN)/python -m pytest tests/unit tests/property tests/docs -q

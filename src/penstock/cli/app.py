@@ -16,6 +16,7 @@ import penstock
 from penstock.cli.border import INTERRUPTED, bordered
 
 COMMANDS = {
+    "demo": "See it: a million payments, two kills -9, every offset counted.",
     "validate": "Check a pipeline, show every fault; changes nothing.",
     "plan": "Show what a pipeline will do and promises; changes nothing.",
     "run": "Run a pipeline: reads Kafka, writes its tables and its state.",

@@ -8,7 +8,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from penstock.devstack import guard
@@ -21,17 +21,28 @@ READY_SECONDS = 60.0
 ASK_SECONDS = 0.5
 
 
-def launch(command: Sequence[str], log: Path, *, watched: bool, remove: Path | None = None) -> tuple[Process, subprocess.Popen[bytes]]:
+def launch(
+    command: Sequence[str], log: Path, *, watched: bool, remove: Path | None = None, environment: Mapping[str, str] | None = None
+) -> tuple[Process, subprocess.Popen[bytes]]:
     """Start `command` behind a guard and give both: the command by identity, and the guard, which ends when it does.
 
     `watched`: the command ends within seconds when this process is gone, however it went; the folder `remove` goes too.
-    Otherwise the command is nobody's child and stays; the guard has ended already.
+    Otherwise the command is nobody's child and stays; the guard has ended already. It runs in the log's folder, with
+    `environment` besides this process's own.
     """
     parent = os.getpid() if watched else 0
     arguments = [sys.executable, "-I", "-S", guard.__file__, str(parent), str(log), str(remove or ""), *command]
     with log.open("ab") as errors:
         # A session of its own: Ctrl-C in the terminal is for the pipeline, whose end then ends the broker.
-        guarding = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True, cwd=log.parent)
+        guarding = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            cwd=log.parent,
+            env={**os.environ, **(environment or {})},
+        )
     said = _first_line(guarding)
     if not watched:
         guarding.wait(SAY_SECONDS)
