@@ -75,7 +75,9 @@ class Moving:
                 self.what, self.done, self.total, self.unit = label, done // 1_000_000, total // 1_000_000, " MB"
             case RunMoved(records, total, batch):
                 self.done, self.total = records, total
-                if batch is not None and batch != self._pending:
+                if records == total:
+                    self.what = "Spark ends"
+                elif batch is not None and batch != self._pending:
                     self.what = f"batch {batch}"
             case _:
                 return False
