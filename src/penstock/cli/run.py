@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import sys
 from typing import Annotated
 
@@ -33,6 +34,7 @@ def run(
     if until_caught_up:
         plan = dataclasses.replace(plan, trigger=UntilCaughtUp())
     options = RunOptions(master, dict(_pair(item) for item in conf or ()), stop_grace_seconds, accept_new_generation, attempts)
+    logging.getLogger().addHandler(logging.NullHandler())  # else Py4J prints every lost connection, with its traceback
     _log_for_people() if sys.stderr.isatty() else _log_for_programs()
     with shown_progress() as progress:
         run_pipeline(plan, KINDS, options, progress)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.errors import PlanRefused
 
 OLDEST = (4, 0)
+
+SPARK_SAYS = (PySparkException, Py4JError, ConnectionError)
+"""What Spark's Python side raises; anything else that ends a batch is an error of ours, or a bug, as it stands."""
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -46,7 +53,29 @@ def start_session(name: str, *, jars: Sequence[Path], java_home: Path, master: s
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    _hush(session)
     return check_session(session)
+
+
+def end_session(session: SparkSession) -> None:
+    """Stop Spark; where its JVM has died there is nothing left to stop."""
+    with warnings.catch_warnings(), contextlib.suppress(*SPARK_SAYS):
+        warnings.simplefilter("ignore", RuntimeWarning)  # "unable to cleanly shutdown": PySpark's word for the same
+        session.stop()
+
+
+def is_gone(session: SparkSession) -> bool:
+    """True where the JVM has died or Spark was stopped in it: nothing can be tried again in this session."""
+    try:
+        return bool(session.sparkContext._jsc.sc().isStopped())
+    except (*SPARK_SAYS, AttributeError):  # PySpark forgets the JVM's context when it is stopped
+        return True
+
+
+def _hush(session: SparkSession) -> None:
+    """When the JVM dies, PySpark's accumulator server prints a traceback from a thread of its own; that Spark has gone is said once, by us."""
+    if (server := getattr(session.sparkContext, "_accumulatorServer", None)) is not None:
+        server.handle_error = lambda request, client_address: None
 
 
 def check_session(session: SparkSession) -> SparkSession:

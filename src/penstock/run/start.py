@@ -12,7 +12,7 @@ from penstock.devstack.java import find_java
 from penstock.devstack.progress import Progress, silent
 from penstock.kinds import Kinds
 from penstock.plan.steps import RunPlan
-from penstock.run.session import start_session
+from penstock.run.session import end_session, start_session
 from penstock.run.state import open_state
 from penstock.run.supervisor import Run, Stop, supervise
 from penstock.source.cluster import Cluster
@@ -43,7 +43,7 @@ def run_pipeline(plan: RunPlan, kinds: Kinds, options: RunOptions, progress: Pro
         with stop.on_signals():
             supervise(run, state, session, stop)
     finally:
-        session.stop()
+        end_session(session)
 
 
 def session_for(name: str, options: RunOptions, progress: Progress = silent) -> SparkSession:

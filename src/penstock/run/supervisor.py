@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -11,8 +12,6 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 import structlog
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -22,14 +21,12 @@ from penstock.ledger.entry import LedgerEntry
 from penstock.plan.steps import RunPlan
 from penstock.run.assembly import versions
 from penstock.run.query import BatchWork, ready, start_query
-from penstock.run.spark_errors import translated
+from penstock.run.session import SPARK_SAYS, is_gone
+from penstock.run.spark_errors import spark_gone, translated
 from penstock.run.state import State
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 POLL_SECONDS = 0.2
-SPARK_SAYS = (PySparkException, Py4JError)
-"""What Spark's Python side raises; anything else that ends a batch is an error of ours, or a bug, as it stands."""
-
 log = structlog.get_logger("penstock")
 
 
@@ -82,7 +79,11 @@ def supervise(run: Run, state: State, session: SparkSession, stop: Stop) -> None
             work = BatchWork(assembly, cluster, heard, accept_new_generation=run.accept_new_generation)
             attend(start_query(session, assembly.plan, work, state), work, stop)
             return
-        except Retryable as error:
+        except (Retryable, *SPARK_SAYS) as error:
+            if is_gone(session):
+                raise spark_gone() from error
+            if not isinstance(error, Retryable):
+                raise
             failures += 1
             if run.attempts is not None and failures >= run.attempts:
                 raise
@@ -104,7 +105,8 @@ def attend(query: StreamingQuery, work: BatchWork, stop: Stop) -> None:
     except SPARK_SAYS as error:
         raise _cause(work, error) from error
     finally:
-        query.stop()
+        with contextlib.suppress(*SPARK_SAYS):  # a query whose JVM has died cannot be stopped, and what killed it is being reported
+            query.stop()
 
 
 def _cause(work: BatchWork, error: Exception) -> BaseException:
