@@ -15,8 +15,8 @@ from penstock.storage import LocalStorage, storage_at
 from penstock.values import BatchId, Generation, OffsetRange
 
 
-def plan(batch: int = 3, until: int = 9, spec: str = "old") -> BatchPlan:
-    return BatchPlan(1, Generation("g"), BatchId(batch), (OffsetRange("a", "id", 0, 5, until),), "spark", spec, {"penstock": "0"})
+def plan(batch: int = 3, until: int = 9, spec: str = "old", generation: str = "g") -> BatchPlan:
+    return BatchPlan(1, Generation(generation), BatchId(batch), (OffsetRange("a", "id", 0, 5, until),), "spark", spec, {"penstock": "0"})
 
 
 def test_the_ids_of_a_pipeline_are_made_once(tmp_path: Path) -> None:
@@ -74,11 +74,17 @@ def test_a_plan_that_contradicts_the_offset_log_is_refused(tmp_path: Path) -> No
         begin_batch(plans, plan(until=10))
 
 
+def test_the_plan_of_an_earlier_generation_binds_no_batch_of_a_new_one(tmp_path: Path) -> None:
+    plans = LocalStorage(tmp_path)
+    begin_batch(plans, plan(until=9))
+    assert begin_batch(plans, plan(until=10, generation="h")) == (plan(until=10, generation="h"), True)
+
+
 def test_plan_files_are_purged_behind_those_that_spark_keeps(tmp_path: Path) -> None:
     plans = LocalStorage(tmp_path)
     for batch in range(130):
         begin_batch(plans, plan(batch))
-    assert [int(name.removesuffix(".json")) for name in plans.names()] == list(range(30, 130))
+    assert [int(name.removesuffix(".json")) for name in plans.names("g")] == list(range(30, 130))
 
 
 def test_of_many_who_create_one_file_exactly_one_does(tmp_path: Path) -> None:

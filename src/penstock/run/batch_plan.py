@@ -32,7 +32,7 @@ class BatchPlan(msgspec.Struct, frozen=True):
 
 def begin_batch(plans: Storage, fresh: BatchPlan) -> tuple[BatchPlan, bool]:
     """The plan that the batch obeys: the one an earlier attempt left, else `fresh`, written now. The flag says which: True is new."""
-    name = _name(fresh.batch)
+    name = _name(fresh, fresh.batch)
     is_new = plans.create(name, msgspec.json.encode(fresh) + b"\n")
     found = fresh if is_new else _read(plans, name)
     if found.generation != fresh.generation or found.digest != fresh.digest:
@@ -43,7 +43,7 @@ def begin_batch(plans: Storage, fresh: BatchPlan) -> tuple[BatchPlan, bool]:
             next_step="the checkpoint was changed by hand or mixed with another's; restore state folder and checkpoint together from one backup",
         )
     if is_new and fresh.batch >= KEPT:
-        plans.delete(_name(BatchId(fresh.batch - KEPT)))
+        plans.delete(_name(fresh, fresh.batch - KEPT))
     return found, is_new
 
 
@@ -59,5 +59,6 @@ def _read(plans: Storage, name: str) -> BatchPlan:
         ) from error
 
 
-def _name(batch: BatchId) -> str:
-    return f"{batch:012d}.json"
+def _name(plan: BatchPlan, batch: int) -> str:
+    """By generation: batch numbers start at 0 again under a new checkpoint, and an old plan must not bind its batches."""
+    return f"{plan.generation}/{batch:012d}.json"
