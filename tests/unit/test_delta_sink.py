@@ -124,6 +124,22 @@ def test_a_token_ahead_of_the_checkpoint_is_refused(tmp_path: Path) -> None:
     assert numbers_in(tmp_path) == [1]
 
 
+@pytest.mark.parametrize("left", [0.5, 0.05])
+def test_half_a_commit_in_the_log_is_named(tmp_path: Path, left: float) -> None:
+    sink = sink_at(tmp_path)
+    sink.commit(staged(sink, 1), token(), COUNTS)
+    whole = (tmp_path / f"_delta_log/{1:020d}.json").read_bytes()
+    (tmp_path / f"_delta_log/{2:020d}.json").write_bytes(whole[: int(len(whole) * left)])
+    for ask in (lambda: sink.find(token(batch=1)), lambda: sink_at(tmp_path)):
+        with pytest.raises(Fatal) as refused:
+            ask()
+        assert str(refused.value) == (
+            "the log of the Delta table cannot be read: 00000000000000000002.json does not parse\n"
+            f"where: {tmp_path}\n"
+            "next:  restore this file from a backup of the table, whole or not at all; nothing was read or written"
+        )
+
+
 def test_another_generation_over_the_same_table_is_refused_unless_accepted(tmp_path: Path) -> None:
     sink = sink_at(tmp_path)
     sink.adopt("pipeline", Generation("g"))

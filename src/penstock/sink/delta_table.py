@@ -32,6 +32,7 @@ from penstock.values import BatchCounts, CommitToken, Generation
 
 ATTEMPTS = 20  # how often another writer may win the race for a table version before we ask for help
 NOTE = "penstock"
+LOOKED_THROUGH = 200  # the newest files of a log in which a torn one is looked for: older ones stand in a checkpoint of the log
 T = TypeVar("T")
 
 
@@ -141,7 +142,8 @@ class DeltaSink:
                 f"the table holds batch {held} of this pipeline, but the checkpoint is only at batch {token.batch}",
                 code="token_ahead",
                 where=self._path,
-                next_step="an older checkpoint was restored, or two states write here: restore the newer checkpoint, or rewind the table",
+                next_step="another instance went on while this one stood still: keep that one; or an older checkpoint was restored,"
+                " or two states write here: restore the newer checkpoint, or rewind the table",
             )
         digest = self._table.transaction_version(f"{token.application}:digest")
         if digest != token.digest:
@@ -177,7 +179,7 @@ class DeltaSink:
             ours = self._version_of(note, before)
             return AlreadyWritten(evidence) if ours is None else Written(Evidence(ours, note.counts))
         raise OutcomeUnknown(
-            f"committing batch {token.batch} failed: {error}",
+            f"committing batch {token.batch} failed: {_first_line(error)}",
             code="commit_failed",
             where=self._path,
             next_step="running again is safe: the token tells whether the commit landed",
@@ -209,12 +211,37 @@ class DeltaSink:
         try:
             return question()
         except (DeltaError, OSError) as error:
+            self._refuse_torn_log(error)
             raise Retryable(
-                f"the Delta table cannot be reached: {error}",
+                f"the Delta table cannot be reached: {_first_line(error)}",
                 code="table_unreachable",
                 where=self._path,
                 next_step="see that the place exists and may be read and written; running again is safe",
             ) from error
+
+    def _refuse_torn_log(self, error: Exception) -> None:
+        """Waiting does not mend a file of the log that does not parse; delta-rs does not say which one it is."""
+        names = [name for name in self._storage.names("_delta_log") if name.endswith(".json")]
+        for name in reversed(names[-LOOKED_THROUGH:]):
+            if not _parses(self._storage.read(f"_delta_log/{name}") or b""):
+                raise Fatal(
+                    f"the log of the Delta table cannot be read: {name} does not parse",
+                    code="table_corrupt",
+                    where=self._path,
+                    next_step="restore this file from a backup of the table, whole or not at all; nothing was read or written",
+                ) from error
+
+
+def _parses(commit: bytes) -> bool:
+    try:
+        return all(json.loads(line) is not None for line in commit.splitlines())
+    except ValueError:
+        return False
+
+
+def _first_line(error: Exception) -> str:
+    """What delta-rs says, less the Rust stack it may print below."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _owner_mark(pipeline: str, generation: Generation) -> int:
