@@ -6,8 +6,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-bui
 
 LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
+FAULTS := history kills pending_batch processes_killed state_lost poison two_instances
+
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint lock clean
+.PHONY: help setup test faults lint lock clean
 
 help: ## Say what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -25,7 +27,10 @@ setup: .venv/.complete ## Install Penstock for developing into .venv
 
 test: setup ## Unit tests first, then Spark and a real broker (eight minutes on two cores)
 	@$(BIN)/python -m pytest tests/unit tests/property -q
-	@$(BIN)/python -m pytest tests/spark tests/system -q
+	@$(BIN)/python -m pytest tests/spark tests/system -q -m "not faults"
+
+faults: setup ## Kill, stop, damage and poison pipelines, three seeds each; docs/faults.md says what is shown
+	@PENSTOCK_SEEDS=1,2,3 $(BIN)/python -m pytest $(addprefix tests/system/test_,$(FAULTS:=.py)) -q
 
 lint: setup ## ruff, mypy strict, the import layers, the size of files and functions
 	@$(BIN)/ruff check .

@@ -33,8 +33,13 @@ class Ended:
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """The structured log lines of this name."""
-        lines = [json.loads(line) for line in self.errors.splitlines() if line.startswith("{")]
-        return [line for line in lines if line.get("event") == name]
+        return events(self.errors, name)
+
+
+def events(log: str, name: str) -> list[dict[str, Any]]:
+    """The structured lines of this name in a log; one that is being written is left out."""
+    lines = [json.loads(line) for line in log.splitlines(keepends=True) if line.startswith("{") and line.endswith("}\n")]
+    return [line for line in lines if line.get("event") == name]
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,10 @@ class Instance:
     @property
     def errors(self) -> str:
         return self.log.read_text()
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """The structured log lines of this name until now."""
+        return events(self.errors, name)
 
     @property
     def java(self) -> int:
@@ -153,9 +162,10 @@ class Pipeline:
         with self.start(*arguments, crash_at=crash_at, **environment) as instance:
             return instance.ended(seconds)
 
-    def watched(self) -> Watcher:
-        """Readers of both tables and of the checkpoint, from now on."""
-        return Watcher({"rows": lambda: delta_files(self.table), "dead": lambda: delta_files(self.dead)}, self.checkpoint)
+    def watched(self, *tables: str) -> Watcher:
+        """Readers of these tables (`rows`, `dead`; both if none is named) and of the checkpoint, from now on."""
+        views = {"rows": lambda: delta_files(self.table), "dead": lambda: delta_files(self.dead)}
+        return Watcher({name: views[name] for name in tables or views}, self.checkpoint)
 
     def history(self, watcher: Watcher) -> HistoryVerdict:
         """What the readers saw that no reader may see."""
@@ -164,6 +174,10 @@ class Pipeline:
     def verdict(self) -> Verdict:
         """What the oracle says now."""
         return judge(read_topic(self.servers, self.topic), delta_rows(self.table), delta_rows(self.dead))
+
+    def done(self) -> int:
+        """The last batch that Spark calls done; -1 where there is none."""
+        return max((int(file.name) for file in (self.checkpoint / "commits").glob("*") if file.name.isdigit()), default=-1)
 
     def versions(self) -> tuple[int, int]:
         """The versions of table and dead letters; -1 where there is none."""

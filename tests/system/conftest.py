@@ -31,7 +31,7 @@ def topic(broker: Broker) -> str:
     return name
 
 
-@pytest.fixture(params=SEEDS, ids=lambda seed: f"seed{seed}")
+@pytest.fixture(scope="session", params=SEEDS, ids=lambda seed: f"seed{seed}")
 def seed(request: pytest.FixtureRequest) -> int:
     """What the load is made from."""
     return int(request.param)

@@ -8,8 +8,10 @@ none is broken.
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,23 @@ def killed_after_batch_0(pipeline: Pipeline) -> bool:
         instance.wait_until((pipeline.checkpoint / "commits/0").exists, "commits/0", pause=0.0005)
         instance.kill()
     return not (pipeline.checkpoint / "offsets/1").exists()
+
+
+@pytest.mark.faults
+def test_a_pipeline_killed_at_any_moment_loses_and_doubles_nothing(pipeline: Pipeline, seed: int) -> None:
+    chance = random.Random(seed)
+    produce(pipeline.servers, pipeline.topic, RECORDS, seed=seed)
+    pipeline.write(rate={"records_per_batch": 3_000})
+    with pipeline.watched() as readers:
+        for _ in range(8):
+            with pipeline.start() as instance:
+                instance.wait_until(lambda instance=instance: "pipeline started" in instance.errors, "it started")  # type: ignore[misc]
+                time.sleep(chance.uniform(0, 8))
+        last = pipeline.write(rate={"records_per_batch": 50_000}).run()
+    assert last.code == 0, last.errors
+    assert (verdict := pipeline.verdict()), verdict
+    assert (history := pipeline.history(readers)), history
+    assert pipeline.versions()[0] == pipeline.done() + 1, "each batch is one version"
 
 
 def test_the_harness_finds_the_duplicates_of_a_plain_append(broker: Broker, topic: str, tmp_path: Path) -> None:

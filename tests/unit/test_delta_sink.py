@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from penstock.errors import Fatal, PlanRefused
+from penstock.errors import Fatal, PlanRefused, Retryable
 from penstock.sink.delta_table import DeltaSink
 from penstock.sink.port import AlreadyWritten, TaskPlace, Written
 from penstock.values import BatchCounts, BatchId, CommitToken, Generation
@@ -136,8 +136,21 @@ def test_half_a_commit_in_the_log_is_named(tmp_path: Path, left: float) -> None:
         assert str(refused.value) == (
             "the log of the Delta table cannot be read: 00000000000000000002.json does not parse\n"
             f"where: {tmp_path}\n"
-            "next:  restore this file from a backup of the table, whole or not at all; nothing was read or written"
+            "next:  restore this file from a backup of the table; where there is none, remove it and let `penstock audit` say what is missing"
         )
+
+
+def test_a_file_where_the_table_should_be_is_worth_another_try(tmp_path: Path) -> None:
+    place = tmp_path / "table"
+    place.touch()
+    with pytest.raises(Retryable) as refused:
+        sink_at(place)
+    assert str(refused.value) == (
+        f"the Delta table cannot be reached: Generic LocalFileSystem error: Unable to walk dir: IO error for operation on {place}/_delta_log:"
+        " Not a directory (os error 20)\n"
+        f"where: {place}\n"
+        "next:  see that the place exists and may be read and written; running again is safe"
+    )
 
 
 def test_another_generation_over_the_same_table_is_refused_unless_accepted(tmp_path: Path) -> None:

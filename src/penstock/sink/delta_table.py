@@ -24,6 +24,7 @@ from deltalake.transaction import AddAction, CommitProperties, Transaction
 
 from penstock.errors import Fatal, OutcomeUnknown, PlanRefused, Retryable
 from penstock.records import SOURCE_COLUMN
+from penstock.sink.delta_log import in_one_line, torn_file
 from penstock.sink.delta_schema import check_table, table_schema
 from penstock.sink.parquet_files import ParquetStage, StagedFile
 from penstock.sink.port import AlreadyWritten, Evidence, Outcome, Written
@@ -32,7 +33,6 @@ from penstock.values import BatchCounts, CommitToken, Generation
 
 ATTEMPTS = 20  # how often another writer may win the race for a table version before we ask for help
 NOTE = "penstock"
-LOOKED_THROUGH = 200  # the newest files of a log in which a torn one is looked for: older ones stand in a checkpoint of the log
 T = TypeVar("T")
 
 
@@ -62,7 +62,7 @@ class DeltaSink:
 
     def prepare(self, schema: pa.Schema) -> None:
         wanted = table_schema(schema)
-        if not DeltaTable.is_deltatable(self._path):
+        if not self._ask(lambda: DeltaTable.is_deltatable(self._path)):
             self._ask(lambda: DeltaTable.create(self._path, schema=wanted, mode="ignore"))
         check_table(self._table, schema, self._path)
 
@@ -85,7 +85,7 @@ class DeltaSink:
         return ParquetStage(self._path)
 
     def provenance(self) -> Iterator[pa.StructArray] | None:
-        if not DeltaTable.is_deltatable(self._path):
+        if not self._ask(lambda: DeltaTable.is_deltatable(self._path)):
             return None
         self._refresh()
         if SOURCE_COLUMN not in {item.name for item in self._table.schema().fields}:
@@ -179,7 +179,7 @@ class DeltaSink:
             ours = self._version_of(note, before)
             return AlreadyWritten(evidence) if ours is None else Written(Evidence(ours, note.counts))
         raise OutcomeUnknown(
-            f"committing batch {token.batch} failed: {_first_line(error)}",
+            f"committing batch {token.batch} failed: {in_one_line(error)}",
             code="commit_failed",
             where=self._path,
             next_step="running again is safe: the token tells whether the commit landed",
@@ -213,35 +213,21 @@ class DeltaSink:
         except (DeltaError, OSError) as error:
             self._refuse_torn_log(error)
             raise Retryable(
-                f"the Delta table cannot be reached: {_first_line(error)}",
+                f"the Delta table cannot be reached: {in_one_line(error)}",
                 code="table_unreachable",
                 where=self._path,
                 next_step="see that the place exists and may be read and written; running again is safe",
             ) from error
 
     def _refuse_torn_log(self, error: Exception) -> None:
-        """Waiting does not mend a file of the log that does not parse; delta-rs does not say which one it is."""
-        names = [name for name in self._storage.names("_delta_log") if name.endswith(".json")]
-        for name in reversed(names[-LOOKED_THROUGH:]):
-            if not _parses(self._storage.read(f"_delta_log/{name}") or b""):
-                raise Fatal(
-                    f"the log of the Delta table cannot be read: {name} does not parse",
-                    code="table_corrupt",
-                    where=self._path,
-                    next_step="restore this file from a backup of the table, whole or not at all; nothing was read or written",
-                ) from error
-
-
-def _parses(commit: bytes) -> bool:
-    try:
-        return all(json.loads(line) is not None for line in commit.splitlines())
-    except ValueError:
-        return False
-
-
-def _first_line(error: Exception) -> str:
-    """What delta-rs says, less the Rust stack it may print below."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+        """Waiting does not mend a file of the log that does not parse."""
+        if (name := torn_file(self._storage)) is not None:
+            raise Fatal(
+                f"the log of the Delta table cannot be read: {name} does not parse",
+                code="table_corrupt",
+                where=self._path,
+                next_step="restore this file from a backup of the table; where there is none, remove it and let `penstock audit` say what is missing",
+            ) from error
 
 
 def _owner_mark(pipeline: str, generation: Generation) -> int:
