@@ -6,8 +6,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-bui
 
 LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
+FAULTS := history kills pending_batch processes_killed state_lost poison two_instances
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs lint lock clean
+.PHONY: help setup demo test faults docs lint lock clean
 
 help: ## Say what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,7 +30,10 @@ demo: setup ## See it: a million payments, two kills -9, every offset counted (9
 
 test: setup ## Unit tests first, then Spark and a real broker (eight minutes on two cores)
 	@$(BIN)/python -m pytest tests/unit tests/property tests/docs -q
-	@$(BIN)/python -m pytest tests/spark tests/system -q
+	@$(BIN)/python -m pytest tests/spark tests/system -q -m "not faults"
+
+faults: setup ## Kill, stop, damage and poison pipelines, three seeds each; docs/faults.md says what is shown
+	@PENSTOCK_SEEDS=1,2,3 $(BIN)/python -m pytest $(addprefix tests/system/test_,$(FAULTS:=.py)) -q
 
 docs: setup ## Make docs/reference anew from the code
 	@$(BIN)/python tools/make_reference.py

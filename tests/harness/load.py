@@ -19,6 +19,7 @@ class Record:
 
     key: bytes | None
     value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 Coordinates = tuple[str, int, int]
@@ -32,6 +33,15 @@ def value_of(n: int, rng: random.Random) -> bytes:
     if fate < 0.0025:
         return good[: len(good) // 2]
     return json.dumps({"n": str(n)}).encode() if fate < 0.005 else good
+
+
+def is_good(value: bytes | None) -> bool:
+    """True where the value is a record of `SCHEMA`, by Python's own reader; for the loads of this harness that is enough."""
+    try:
+        found = json.loads(value or b"")
+        return type(found["n"]) is int and isinstance(found.get("text"), str | None)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return False
 
 
 def produce(servers: str, topic: str, count: int, *, seed: int = 1, partitions: int = 4, first: int = 0) -> None:
@@ -72,7 +82,7 @@ def read_topic(servers: str, topic: str, *, isolation: str = "read_committed", s
                 if message.error():
                     open_ends.discard(message.partition())
                 else:
-                    found[identity, message.partition(), message.offset()] = Record(message.key(), message.value())
+                    found[identity, message.partition(), message.offset()] = Record(message.key(), message.value(), tuple(message.headers() or ()))
         return found
     finally:
         consumer.close()

@@ -51,6 +51,7 @@ def parquet_rows(path: Path) -> pa.Table:
 
 
 def coordinates(rows: pa.Table) -> list[Coordinates]:
+    """Where each row came from."""
     source = rows.column("_source").combine_chunks()
     return list(zip(*(source.field(name).to_pylist() for name in ("topic_id", "partition", "offset")), strict=True))
 
@@ -58,15 +59,13 @@ def coordinates(rows: pa.Table) -> list[Coordinates]:
 def judge(kafka: dict[Coordinates, Record], rows: pa.Table, dead: pa.Table) -> Verdict:
     """Compare what Kafka holds with what the sinks hold."""
     seen, verdict = Counter[Coordinates](), Verdict()
-    content = rows.column("n").to_pylist() if "n" in rows.column_names else []
-    for place, n in zip(coordinates(rows), content, strict=True):
+    for place, row in zip(coordinates(rows), rows.drop_columns(["_source"]).to_pylist(), strict=True):
         seen[place] += 1
-        if place in kafka and not _is_row(kafka[place], n):
+        if place in kafka and not _is_row(kafka[place], row):
             verdict.altered.append(place)
-    letters = zip(coordinates(dead), *(dead.column(name).to_pylist() for name in ("key", "value")), strict=True) if dead.num_rows else ()
-    for place, key, value in letters:
+    for place, letter in zip(coordinates(dead), dead.drop_columns(["_source"]).to_pylist(), strict=True):
         seen[place] += 1
-        if place in kafka and (kafka[place].key, kafka[place].value) != (key, value):
+        if place in kafka and kafka[place] != Record(letter["key"], letter["value"], tuple((each["key"], each["value"]) for each in letter["headers"] or ())):
             verdict.altered.append(place)
     verdict.lost = [place for place in kafka if not seen[place]]
     verdict.doubled = [place for place, times in seen.items() if times > 1]
@@ -74,8 +73,10 @@ def judge(kafka: dict[Coordinates, Record], rows: pa.Table, dead: pa.Table) -> V
     return verdict
 
 
-def _is_row(record: Record, n: int) -> bool:
+def _is_row(record: Record, row: dict[str, object]) -> bool:
+    """True where the record is JSON that says what each column says."""
     try:
-        return json.loads(record.value or b"")["n"] == n
-    except (ValueError, TypeError, KeyError):
+        found = json.loads(record.value or b"")
+        return all(found.get(name) == value for name, value in row.items())
+    except (ValueError, AttributeError):
         return False

@@ -27,9 +27,9 @@ def append(session: SparkSession, servers: str, topic: str, folder: str, flags: 
 
     def write(frame: DataFrame, batch: int) -> None:
         source = F.struct(F.lit(identity).alias("topic_id"), "partition", "offset").alias("_source")
-        parsed = frame.select("key", "value", source, F.from_json(F.col("value").cast("string"), SCHEMA, {"mode": "PERMISSIVE"}).alias("row"))
+        parsed = frame.select("key", "value", "headers", source, F.from_json(F.col("value").cast("string"), SCHEMA, {"mode": "PERMISSIVE"}).alias("row"))
         parsed.where("row.n is not null").select("row.*", "_source").write.mode("append").parquet(f"{folder}/rows")
-        parsed.where("row.n is null").select("key", "value", "_source").write.mode("append").parquet(f"{folder}/dead")
+        parsed.where("row.n is null").select("key", "value", "headers", "_source").write.mode("append").parquet(f"{folder}/dead")
         if "crash" in flags and batch == 1:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -37,6 +37,7 @@ def append(session: SparkSession, servers: str, topic: str, folder: str, flags: 
         session.readStream.format("kafka")
         .option("kafka.bootstrap.servers", servers)
         .option("subscribe", topic)
+        .option("includeHeaders", "true")
         .option("startingOffsets", "earliest")
         .option("maxOffsetsPerTrigger", 30_000)
         .load()

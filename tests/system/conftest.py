@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from penstock.devstack.broker import Broker
 from penstock.devstack.topics import create_topic
 
 _numbers = itertools.count()
+SEEDS = [int(seed) for seed in os.environ.get("PENSTOCK_SEEDS", "1").split(",")]
+"""Each fault test runs once a seed; `make faults` names three."""
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +29,12 @@ def topic(broker: Broker) -> str:
     name = f"numbers-{next(_numbers)}"
     create_topic(broker.servers, name, partitions=4)
     return name
+
+
+@pytest.fixture(scope="session", params=SEEDS, ids=lambda seed: f"seed{seed}")
+def seed(request: pytest.FixtureRequest) -> int:
+    """What the load is made from."""
+    return int(request.param)
 
 
 @pytest.fixture

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
-from deltalake import DeltaTable
 
 from harness.load import produce, read_topic
 from harness.oracle import delta_rows, judge
-from harness.process import KILLED, Pipeline, kill_group
+from harness.process import KILLED, Pipeline
 
 FEWER_FIELDS = {"type": "json", "schema": "text STRING"}
 """Under this schema the load's records with a wrong `n` are rows: a batch decoded anew would have fewer dead letters."""
@@ -68,19 +66,12 @@ def test_a_file_mended_because_of_a_bad_record_takes_effect_with_the_very_batch_
 def test_a_stop_on_request_ends_between_two_batches_and_exits_with_0(pipeline: Pipeline) -> None:
     produce(pipeline.servers, pipeline.topic, 100_000)
     pipeline.write(trigger="continuously", rate={"records_per_batch": 5_000})
-    process = pipeline.start()
-    try:
-        deadline = time.monotonic() + 90
-        while not DeltaTable.is_deltatable(str(pipeline.table)) or DeltaTable(str(pipeline.table)).version() < 2:
-            assert time.monotonic() < deadline, "no batch within 90 s"
-            assert process.poll() is None
-            time.sleep(0.1)
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=40)
-    finally:
-        kill_group(process)
-    assert process.returncode == 0, errors
-    stopped_at = DeltaTable(str(pipeline.table)).version()
+    with pipeline.start() as instance:
+        instance.wait_until(lambda: pipeline.versions()[0] >= 2, "the second batch")
+        instance.process.send_signal(signal.SIGTERM)
+        ended = instance.ended()
+    assert ended.code == 0, ended.errors
+    stopped_at = pipeline.versions()[0]
     assert stopped_at < 20, "it stopped before the end, else this test shows nothing"
     assert pipeline.run("--until-caught-up").code == 0
     assert (verdict := pipeline.verdict()), verdict

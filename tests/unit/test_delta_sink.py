@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from penstock.errors import Fatal, PlanRefused
+from penstock.errors import Fatal, PlanRefused, Retryable
 from penstock.sink.delta_table import DeltaSink
 from penstock.sink.port import AlreadyWritten, TaskPlace, Written
 from penstock.values import BatchCounts, BatchId, CommitToken, Generation
@@ -122,6 +122,35 @@ def test_a_token_ahead_of_the_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Fatal, match="the table holds batch 5 of this pipeline, but the checkpoint is only at batch 4"):
         sink.commit(staged(sink, 2), token(batch=4), COUNTS)
     assert numbers_in(tmp_path) == [1]
+
+
+@pytest.mark.parametrize("left", [0.5, 0.05])
+def test_half_a_commit_in_the_log_is_named(tmp_path: Path, left: float) -> None:
+    sink = sink_at(tmp_path)
+    sink.commit(staged(sink, 1), token(), COUNTS)
+    whole = (tmp_path / f"_delta_log/{1:020d}.json").read_bytes()
+    (tmp_path / f"_delta_log/{2:020d}.json").write_bytes(whole[: int(len(whole) * left)])
+    for ask in (lambda: sink.find(token(batch=1)), lambda: sink_at(tmp_path)):
+        with pytest.raises(Fatal) as refused:
+            ask()
+        assert str(refused.value) == (
+            "the table's log cannot be read: 00000000000000000002.json does not parse\n"
+            f"where: {tmp_path}/_delta_log\n"
+            "next:  restore this file from a backup; where there is none, remove it and let `penstock audit` say what is missing"
+        )
+
+
+def test_a_file_where_the_table_should_be_is_worth_another_try(tmp_path: Path) -> None:
+    place = tmp_path / "table"
+    place.touch()
+    with pytest.raises(Retryable) as refused:
+        sink_at(place)
+    assert str(refused.value) == (
+        f"the Delta table cannot be reached: Generic LocalFileSystem error: Unable to walk dir: IO error for operation on {place}/_delta_log:"
+        " Not a directory (os error 20)\n"
+        f"where: {place}\n"
+        "next:  see that the place exists and may be read and written; running again is safe"
+    )
 
 
 def test_another_generation_over_the_same_table_is_refused_unless_accepted(tmp_path: Path) -> None:

@@ -193,22 +193,24 @@ def test_a_feature_that_no_reader_of_ours_knows_is_named(tmp_path: Path) -> None
     )
 
 
+WHOLE_LOG = "restore the folder `_delta_log` from a backup; nothing was written"
+ONE_FILE = "restore this file from a backup; where there is none, remove it and let `penstock audit` say what is missing"
+
+
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    ("content", "reason", "step"),
     [
-        ("", "No table metadata or protocol found in delta log."),
-        ('{"commitInfo":{}}\n', "No table metadata or protocol found in delta log."),
-        ("xxx\n", "Json error: Encountered unexpected 'x' whilst parsing value"),
+        ("", "No table metadata or protocol found in delta log.", WHOLE_LOG),
+        ('{"commitInfo":{}}\n', "No table metadata or protocol found in delta log.", WHOLE_LOG),
+        ("xxx\n", "00000000000000000000.json does not parse", ONE_FILE),
     ],
 )
-def test_a_damaged_log_needs_a_person(tmp_path: Path, content: str, reason: str) -> None:
+def test_a_damaged_log_needs_a_person(tmp_path: Path, content: str, reason: str, step: str) -> None:
     table_with(tmp_path, SCHEMA)
     (tmp_path / "_delta_log/00000000000000000000.json").write_text(content)
     with pytest.raises(Fatal) as damaged:
         DeltaSink(str(tmp_path), "o").check(SCHEMA)
-    assert str(damaged.value) == (
-        f"the table's log cannot be read: {reason}\nwhere: {tmp_path}/_delta_log\nnext:  restore the folder `_delta_log` from a backup; nothing was written"
-    )
+    assert str(damaged.value) == (f"the table's log cannot be read: {reason}\nwhere: {tmp_path}/_delta_log\nnext:  {step}")
 
 
 def test_a_log_with_a_hole_needs_a_person(tmp_path: Path) -> None:

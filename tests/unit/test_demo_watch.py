@@ -21,7 +21,7 @@ def place(tmp_path: Path) -> Place:
 
 def plan(place: Place, batch: int) -> None:
     ranges = (OffsetRange("payments", "id", 0, 0, 60), OffsetRange("payments", "id", 1, 10, 50))
-    folder = place.state / "queries/main/plans"
+    folder = place.state / "queries/main/plans/g"
     folder.mkdir(parents=True, exist_ok=True)
     content = msgspec.json.encode(BatchPlan(1, Generation("g"), BatchId(batch), ranges, "spark", "{}", {}))
     (folder / f"{batch:012d}.json").write_bytes(content)

@@ -55,7 +55,7 @@ class Folder:
             (checkpoint / f"offsets/{batch}").write_text("v1\n{}\n" + json.dumps({"numbers": {"0": end}}))
 
     def found(self) -> Sequence[BatchPlan]:
-        return revisions(self.state.plans, BatchId(3))
+        return revisions(self.state.plans, Generation("g"), BatchId(3))
 
     def commit(self, batch: BatchPlan, branch: int) -> None:
         """As an instance that was begun with `batch` would commit."""

@@ -16,8 +16,8 @@ from penstock.storage import LocalStorage, storage_at
 from penstock.values import BatchId, Generation, OffsetRange
 
 
-def plan(batch: int = 3, until: int = 9, spec: str = "old") -> BatchPlan:
-    return BatchPlan(1, Generation("g"), BatchId(batch), (OffsetRange("a", "id", 0, 5, until),), "spark", spec, {"penstock": "0"})
+def plan(batch: int = 3, until: int = 9, spec: str = "old", generation: str = "g") -> BatchPlan:
+    return BatchPlan(1, Generation(generation), BatchId(batch), (OffsetRange("a", "id", 0, 5, until),), "spark", spec, {"penstock": "0"})
 
 
 def test_the_ids_of_a_pipeline_are_made_once(tmp_path: Path) -> None:
@@ -62,11 +62,18 @@ def test_a_damaged_format_file_is_named(tmp_path: Path) -> None:
         open_state(LocalStorage(tmp_path), "payments", "main")
 
 
+def test_the_plan_of_an_earlier_generation_binds_no_batch_of_a_new_one(tmp_path: Path) -> None:
+    plans = LocalStorage(tmp_path)
+    assert begin_batch(plans, plan(until=9))
+    assert begin_batch(plans, plan(until=10, generation="h"))
+    assert revisions(plans, Generation("h"), BatchId(3)) == [plan(until=10, generation="h")]
+
+
 def test_plan_files_are_purged_behind_those_that_spark_keeps(tmp_path: Path) -> None:
     plans = LocalStorage(tmp_path)
     for batch in range(130):
         begin_batch(plans, plan(batch))
-    assert [int(name.removesuffix(".json")) for name in plans.names()] == list(range(30, 130))
+    assert [int(name.removesuffix(".json")) for name in plans.names("g")] == list(range(30, 130))
 
 
 def test_the_revisions_of_a_plan_are_found_newest_first_and_purged_together(tmp_path: Path) -> None:
@@ -74,11 +81,11 @@ def test_the_revisions_of_a_plan_are_found_newest_first_and_purged_together(tmp_
     assert begin_batch(plans, plan(0))
     assert not begin_batch(plans, plan(0, spec="another instance")), "made once"
     assert begin_batch(plans, msgspec.structs.replace(plan(0, spec="new"), revision=1))
-    found = revisions(plans, BatchId(0))
+    found = revisions(plans, Generation("g"), BatchId(0))
     assert [(each.revision, each.spec) for each in found] == [(1, "new"), (0, "old")]
     assert found[0].digest != found[1].digest, "a commit of one is never taken for one of the other"
     assert begin_batch(plans, plan(100))
-    assert plans.names() == ["000000000100.json"]
+    assert plans.names("g") == ["000000000100.json"]
 
 
 def test_of_many_who_create_one_file_exactly_one_does(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ def run(
         plan = dataclasses.replace(plan, trigger=UntilCaughtUp())
     spark = SparkOptions(master, dict(_pair(item) for item in conf or ()), spark_log(context, plan.name))
     options = RunOptions(spark, stop_grace_seconds, accept_new_generation, attempts)
+    logging.getLogger().addHandler(logging.NullHandler())  # else Py4J prints every lost connection, with its traceback
     with in_file(target), shown_progress() as progress, _watched() as watcher:
         run_pipeline(plan, KINDS, options, progress=progress, watcher=watcher)
 

@@ -20,11 +20,10 @@ from penstock.demo.watch import InFlight
 from penstock.devstack.kraft import telling_lines
 from penstock.devstack.launch import launch
 from penstock.devstack.processes import Process, process
-from penstock.errors import Fatal, PenstockError, PlanRefused, Retryable, StoppedByData
+from penstock.errors import Fatal
 
 COMMAND = ("penstock", "run", "pipeline.yaml")
 GONE_SECONDS = 10.0
-BY_EXIT_CODE: dict[int, type[PenstockError]] = {3: PlanRefused, 4: StoppedByData, 6: Retryable}
 
 How = Literal["tree", "parent"]
 """Everything at once, as a power cut would; or the Python process alone, Spark's JVM left to notice."""
@@ -97,7 +96,7 @@ class Victim:
         if code == 0:
             return
         said = self._place.log.read_text(encoding="utf-8", errors="replace")
-        raise BY_EXIT_CODE.get(code, Fatal)(
+        raise Fatal(
             f"the pipeline ended with exit code {code}",
             code="demo_pipeline_failed",
             where="\n       ".join([str(self._place.log), *telling_lines(said)]),

@@ -99,7 +99,7 @@ class Watch:
         """How far it is now."""
         self.rows.read()
         self.dead.read()
-        planned = max((int(path.stem) for path in self._plans.glob("[0-9]*.json")), default=-1)
+        planned = max((int(path.name.partition(".")[0]) for path in self._plans.glob("*/[0-9]*.json")), default=-1)
         commits = {commit.batch: commit for commit in self.rows.commits}
         return Sight(planned, frozenset(commits), sum(commit.read for commit in commits.values()), self.rows.version)
 
@@ -141,4 +141,5 @@ class Watch:
         return len(self.rows.staged()) + len(self.dead.staged())
 
     def _plan(self, batch: int) -> Path:
-        return self._plans / f"{batch:012d}.json"
+        found = sorted(self._plans.glob(f"*/{batch:012d}*.json"))
+        return found[0] if found else self._plans / "none"

@@ -1,7 +1,7 @@
 """The plan file of a batch: what it was begun with, fixed before its first record is read. A replay obeys what it finds.
 
-`000000000007.json` is made once. Where a sink holds nothing of the batch, it may be begun anew with another file: that is
-revision 1, `000000000007.1.json`, over the same ranges. A revision is part of the digest, so that a commit of an earlier
+`<generation>/000000000007.json` is made once. Where a sink holds nothing of the batch, it may be begun anew with another file: that is
+revision 1, `<generation>/000000000007.1.json`, over the same ranges. A revision is part of the digest, so that a commit of an earlier
 one, by an instance that was thought dead, is never taken for this one's.
 """
 
@@ -39,21 +39,26 @@ class BatchPlan(msgspec.Struct, frozen=True):
 
 def begin_batch(plans: Storage, fresh: BatchPlan) -> bool:
     """Fix the plan; False where another one made its file in the meantime. What Spark no longer keeps is removed."""
-    made = plans.create(_name(fresh.batch, fresh.revision), msgspec.json.encode(fresh) + b"\n")
+    mine = plans.at(fresh.generation)
+    made = mine.create(_name(fresh.batch, fresh.revision), msgspec.json.encode(fresh) + b"\n")
     if made and fresh.batch >= KEPT:
         old = BatchId(fresh.batch - KEPT)
-        for revision, _ in _texts(plans, old):
-            plans.delete(_name(old, revision))
+        for revision, _ in _texts(mine, old):
+            mine.delete(_name(old, revision))
     return made
 
 
-def revisions(plans: Storage, batch: BatchId) -> Sequence[BatchPlan]:
-    """Every plan that the batch was begun with, the newest first; none where it was never begun."""
-    return [_parsed(text, plans, _name(batch, revision)) for revision, text in reversed(list(_texts(plans, batch)))]
+def revisions(plans: Storage, generation: Generation, batch: BatchId) -> Sequence[BatchPlan]:
+    """Every plan that the batch was begun with, the newest first; none where it was never begun.
+
+    By generation: batch numbers start at 0 again under a new checkpoint, and an old plan must not bind its batches.
+    """
+    mine = plans.at(generation)
+    return [_parsed(text, mine, _name(batch, revision)) for revision, text in reversed(_texts(mine, batch))]
 
 
-def _texts(plans: Storage, batch: BatchId) -> Sequence[tuple[int, bytes]]:
-    found = ((revision, plans.read(_name(batch, revision))) for revision in itertools.count())
+def _texts(mine: Storage, batch: BatchId) -> Sequence[tuple[int, bytes]]:
+    found = ((revision, mine.read(_name(batch, revision))) for revision in itertools.count())
     return [(revision, text) for revision, text in itertools.takewhile(lambda each: each[1] is not None, found) if text is not None]
 
 

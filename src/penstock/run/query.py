@@ -51,7 +51,7 @@ class BatchWork:
     def _run(self, frame: DataFrame, number: int) -> LedgerEntry:
         state, mine = self._assembly.state, self._assembly
         self._adopt(mine)  # before the batch is begun: what is refused here must not bind the file that mends it
-        begun = revisions(state.plans, BatchId(number))
+        begun = revisions(state.plans, state.generation(), BatchId(number))
         if begun:
             found = governing(begun, mine.plan, mine.kinds, state)
             plan = found.batch

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
 
 KEPT_BYTES = 10_000_000
 
@@ -35,6 +36,10 @@ def stderr_into(file: Path | None) -> Iterator[None]:
         os.close(mine)
 
 
-def hush_pyspark() -> None:
-    """PySpark logs a page of JSON for every error that it also raises; what is raised is enough."""
-    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+def hush_pyspark(session: SparkSession, *, errors: bool) -> None:
+    """What PySpark prints besides raising it. With `errors`, also the page of JSON that it logs for each of them."""
+    # When the JVM dies, its accumulator server prints a traceback from a thread of its own; that Spark has gone is said once, by us.
+    if (server := getattr(session.sparkContext, "_accumulatorServer", None)) is not None:
+        server.handle_error = lambda request, client_address: None
+    if errors:
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +18,9 @@ from penstock.run.fit import demand_spark
 from penstock.run.quiet import hush_pyspark, stderr_into
 from penstock.run.settings import RELIED_ON, spark_connect
 from penstock.run.spark_errors import telling_line
+
+SPARK_SAYS = (PySparkException, Py4JError, ConnectionError)
+"""What Spark's Python side raises; anything else that ends a batch is an error of ours, or a bug, as it stands."""
 
 
 def start_session(name: str, settings: Mapping[str, str], *, jars: Sequence[Path], java_home: Path, log: Path | None = None) -> SparkSession:
@@ -43,9 +48,23 @@ def start_session(name: str, settings: Mapping[str, str], *, jars: Sequence[Path
             next_step=f"see what Spark said {f'in {log}' if log else 'above'}; --master and --conf are handed to it as they are",
         ) from error
     session.sparkContext.setLogLevel("WARN" if log else "ERROR")
-    if log:
-        hush_pyspark()
+    hush_pyspark(session, errors=log is not None)
     return check_session(session)
+
+
+def end_session(session: SparkSession) -> None:
+    """Stop Spark; where its JVM has died there is nothing left to stop."""
+    with warnings.catch_warnings(), contextlib.suppress(*SPARK_SAYS):
+        warnings.simplefilter("ignore", RuntimeWarning)  # "unable to cleanly shutdown": PySpark's word for the same
+        session.stop()
+
+
+def is_gone(session: SparkSession) -> bool:
+    """True where the JVM has died or Spark was stopped in it: nothing can be tried again in this session."""
+    try:
+        return bool(session.sparkContext._jsc.sc().isStopped())
+    except (*SPARK_SAYS, AttributeError):  # PySpark forgets the JVM's context when it is stopped
+        return True
 
 
 def check_session(session: SparkSession) -> SparkSession:

@@ -73,9 +73,18 @@ def translated(error: BaseException) -> PenstockError:
     )
 
 
+def spark_gone() -> Retryable:
+    """Spark's JVM has died under the pipeline: what is retryable must be retried by a new process."""
+    return Retryable(
+        "Spark's Java process has ended",
+        code="spark_gone",
+        next_step="see whether it was killed for its memory (dmesg); `--conf spark.driver.memory=2g` gives it more; running again is safe",
+    )
+
+
 def telling_line(text: str, pattern: str) -> str:
     """The first line of what Spark said that has the pattern, cut to a screen's length."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip(" :") for line in text.splitlines() if line.strip(" :")]  # a Java error's text may begin with a colon
     telling = [line for line in lines if re.search(pattern, line)] or lines or [""]
     return telling[0][:TOO_LONG]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyspark
 import structlog
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from penstock.devstack.jars import jars_for
@@ -26,7 +25,7 @@ from penstock.records import DEAD_LETTERS as DEAD_LETTER_SCHEMA
 from penstock.records import SOURCE, SOURCE_COLUMN
 from penstock.run.assembly import analysed, decoder_of, refuse_taken_names, versions
 from penstock.run.fit import INSTALL, major_minor
-from penstock.run.session import start_session
+from penstock.run.session import end_session, start_session
 from penstock.run.settings import refuse_unreachable, session_settings
 from penstock.run.state import State, find_state, open_state
 from penstock.run.supervisor import Run, Stop, supervise
@@ -104,8 +103,7 @@ def session_for(name: str, options: SparkOptions, progress: Progress = silent) -
     try:
         yield session
     finally:
-        with contextlib.suppress(Py4JError, OSError):  # a signal to the whole process group may have ended the JVM before us
-            session.stop()
+        end_session(session)
 
 
 def refuse_unfit_targets(plan: RunPlan, kinds: Kinds) -> None:

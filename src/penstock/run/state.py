@@ -3,7 +3,7 @@
     state/format                          format version, writer, the ids of pipeline, flow and sinks
     state/ledger/                         one entry a batch
     state/queries/main/checkpoint/        Spark's own checkpoint
-    state/queries/main/plans/             one plan file a batch
+    state/queries/main/plans/             one plan file a batch, by generation
 
 Ids are made at first start and never change; the names in the file are labels.
 """

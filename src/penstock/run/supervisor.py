@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import threading
@@ -13,8 +14,6 @@ from types import FrameType
 from typing import Any
 
 import structlog
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -24,15 +23,13 @@ from penstock.ledger.entry import LedgerEntry
 from penstock.plan.steps import RunPlan
 from penstock.run.batch_plan import BatchPlan
 from penstock.run.query import BatchWork, ready, start_query
-from penstock.run.spark_errors import translated
+from penstock.run.session import SPARK_SAYS, is_gone
+from penstock.run.spark_errors import spark_gone, translated
 from penstock.run.state import State
 from penstock.run.watcher import Watcher
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 POLL_SECONDS = 0.2
-SPARK_SAYS = (PySparkException, Py4JError)
-"""What Spark's Python side raises; anything else that ends a batch is an error of ours, or a bug, as it stands."""
-
 log = structlog.get_logger("penstock")
 
 
@@ -96,7 +93,11 @@ def supervise(run: Run, state: State, session: SparkSession, stop: Stop) -> None
             work = BatchWork(assembly, cluster, told, accept_new_generation=run.accept_new_generation)
             attend(start_query(session, assembly.plan, work, state), work, stop, run.watcher)
             return
-        except Retryable as error:
+        except (Retryable, *SPARK_SAYS) as error:
+            if is_gone(session):
+                raise spark_gone() from error
+            if not isinstance(error, Retryable):
+                raise
             failures = 1 if told.committed_batches else failures + 1
             if run.attempts is not None and failures >= run.attempts:
                 raise
@@ -120,7 +121,8 @@ def attend(query: StreamingQuery, work: BatchWork, stop: Stop, watcher: Watcher)
     except SPARK_SAYS as error:
         raise _cause(work, error) from error
     finally:
-        query.stop()
+        with contextlib.suppress(*SPARK_SAYS):  # a query whose JVM has died cannot be stopped, and what killed it is being reported
+            query.stop()
 
 
 def offsets_behind(progress: Mapping[str, Any]) -> int:

@@ -25,7 +25,7 @@ from deltalake.transaction import AddAction, CommitProperties, Transaction
 
 from penstock.errors import Fatal, OutcomeUnknown, PlanRefused, Retryable
 from penstock.records import SOURCE_COLUMN
-from penstock.sink.delta_errors import UNSUPPORTED, translated
+from penstock.sink.delta_errors import UNSUPPORTED, reason, translated
 from penstock.sink.delta_schema import check_new, check_table, table_schema
 from penstock.sink.parquet_files import ParquetStage, StagedFile
 from penstock.sink.port import AlreadyWritten, Evidence, Outcome, Written
@@ -74,7 +74,7 @@ class DeltaSink:
 
     def prepare(self, schema: pa.Schema) -> None:
         self._schema = schema
-        if not DeltaTable.is_deltatable(self._path):
+        if not self._ask(lambda: DeltaTable.is_deltatable(self._path)):
             check_new(schema, self._path)
             self._ask(lambda: DeltaTable.create(self._path, schema=table_schema(schema), mode="ignore"))
         self._refuse_changed()
@@ -100,7 +100,7 @@ class DeltaSink:
         return ParquetStage(self._path)
 
     def provenance(self) -> Iterator[pa.StructArray] | None:
-        if not DeltaTable.is_deltatable(self._path):
+        if not self._ask(lambda: DeltaTable.is_deltatable(self._path)):
             return None
         self._refresh()
         if SOURCE_COLUMN not in {item.name for item in self._table.schema().fields}:
@@ -169,7 +169,8 @@ class DeltaSink:
                 f"the table holds batch {held} of this pipeline, but the checkpoint is only at batch {token.batch}",
                 code="token_ahead",
                 where=self._path,
-                next_step="an older checkpoint was restored, or two states write here: restore the newer checkpoint, or rewind the table",
+                next_step="another instance went on while this one stood still: keep that one; or an older checkpoint was restored,"
+                " or two states write here: restore the newer checkpoint, or rewind the table",
             )
         digest = self._table.transaction_version(f"{token.application}:digest")
         if digest != token.digest:
@@ -205,7 +206,7 @@ class DeltaSink:
             ours = self._version_of(note, before)
             return AlreadyWritten(evidence) if ours is None else Written(Evidence(ours, note.counts))
         raise OutcomeUnknown(
-            f"committing batch {token.batch} failed: {error}",
+            f"committing batch {token.batch} failed: {reason(error)}",
             code="commit_failed",
             where=self._path,
             next_step="running again is safe: the token tells whether the commit landed",
