@@ -39,7 +39,7 @@ def test_a_guilty_record_is_found_in_few_questions(ranges: tuple[OffsetRange, ..
 
     (found,) = places(smallest_failing(ranges, fails))
     assert found in guilty
-    assert len(asked) <= 2 * len(places(ranges)).bit_length() + 1
+    assert len(asked) <= len(places(ranges)).bit_length() + 2
 
 
 @given(planned())
