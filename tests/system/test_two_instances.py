@@ -62,7 +62,7 @@ def test_a_copied_state_whose_next_batch_differs_is_refused(pipeline: Pipeline, 
     refused = pipeline.write(state=str(copy)).run()
     assert refused.code == 5, refused.errors
     assert refused.errors.splitlines()[-3:] == [
-        "error: the table holds another batch 1 under the same token: its Kafka ranges are not those of this checkpoint",
+        "error: the table holds another batch 1 under the same token: it has other Kafka ranges, or was begun with another file",
         f"where: {pipeline.table}",
         "next:  two copies of one checkpoint write to this table: stop this one, and keep the one whose batches the table holds",
     ]
