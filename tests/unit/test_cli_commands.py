@@ -187,6 +187,17 @@ def test_what_nobody_expected_is_two_lines_and_a_traceback_only_with_debug(run, 
         assert err.endswith(report)
 
 
+@pytest.mark.parametrize("arguments", [("--offline", "dev", "up"), ("dev", "up", "--offline")])
+def test_offline_fetches_nothing_and_names_what_is_missing(run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("PENSTOCK_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PENSTOCK_OFFLINE", "")  # given back behind the test
+    code, out, err = run(*arguments)
+    assert (code, out) == (5, "")
+    assert "archives missing, and fetching is forbidden (--offline or PENSTOCK_OFFLINE): " in err
+    assert not (tmp_path / "empty/jars").exists()
+
+
 def test_an_interrupt_is_quiet(run, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr("penstock.cli.validate.load_target", boom(KeyboardInterrupt()))
     assert run("validate", "x") == (130, "", "")

@@ -87,9 +87,9 @@ def test_offline_names_what_is_missing_and_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(Fatal) as caught:
         obtain([jar("a"), jar("b"), jar("c")], tmp_path, fetch=None)
     assert str(caught.value) == (
-        "2 archives missing, and PENSTOCK_OFFLINE forbids to fetch: b-1.0.jar, c-1.0.jar\n"
+        "2 archives missing, and fetching is forbidden (--offline or PENSTOCK_OFFLINE): b-1.0.jar, c-1.0.jar\n"
         f"where: {tmp_path}\n"
-        "next:  run once with a network (unset PENSTOCK_OFFLINE), or copy the folder from a machine that has them"
+        "next:  run once with a network, without --offline and PENSTOCK_OFFLINE, or copy the folder from a machine that has them"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -25,6 +26,9 @@ COMMANDS = {
 }
 """Every command with its line of help. The function (or Typer, for one with sub-commands) of that name in
 `penstock.cli.<name>` carries it out."""
+
+
+FOR_ALL = ("--debug", "--offline")
 
 
 class LazyCommands(TyperGroup):
@@ -70,16 +74,19 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def penstock_command(
     version: Annotated[bool, typer.Option("--version", help="Show the version, and end.", callback=_version, is_eager=True)] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of what went wrong.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of what went wrong, and all that Spark says.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Fetch nothing: what is missing is named. PENSTOCK_OFFLINE=1 is the same.")] = False,
 ) -> None:
     """Run pipelines between Apache Kafka and the lakehouse, each described by one small file."""
+    if offline:
+        os.environ["PENSTOCK_OFFLINE"] = "1"  # for the processes that this one starts, too
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     # People add `--debug` at the end of the line that went wrong; it belongs to no command, but to all.
-    given.sort(key=lambda argument: argument != "--debug")
+    given.sort(key=lambda argument: argument not in FOR_ALL)
     try:
         app(given, prog_name="penstock")
     except KeyboardInterrupt:  # before a command began

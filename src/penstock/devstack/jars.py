@@ -50,10 +50,10 @@ def obtain(jars: Sequence[Jar], folder: Path, *, fetch: Fetch | None, progress: 
     missing = [jar for jar in jars if not (folder / jar.file).exists()]
     if missing and fetch is None:
         raise Fatal(
-            f"{counted(missing)} missing, and PENSTOCK_OFFLINE forbids to fetch: {', '.join(jar.file for jar in missing)}",
+            f"{counted(missing)} missing, and fetching is forbidden (--offline or PENSTOCK_OFFLINE): {', '.join(jar.file for jar in missing)}",
             code="jars_missing",
             where=str(folder),
-            next_step="run once with a network (unset PENSTOCK_OFFLINE), or copy the folder from a machine that has them",
+            next_step="run once with a network, without --offline and PENSTOCK_OFFLINE, or copy the folder from a machine that has them",
         )
     if missing and fetch is not None:
         fetch(missing, folder, progress)
