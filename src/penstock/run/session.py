@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,10 +22,10 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 
 def start_session(name: str, settings: Mapping[str, str], *, jars: Sequence[Path], java_home: Path) -> SparkSession:
     """A session of our own with these settings (`session_settings`) and these jars besides the user's."""
-    is_local = settings["spark.master"].startswith("local")
+    on_this_machine = re.match(r"local|spark://(127\.|localhost)", settings["spark.master"]) is not None
     os.environ["JAVA_HOME"] = str(java_home)
     os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
-    if is_local:  # a cluster's executors must find the driver: there Spark itself knows the address best
+    if on_this_machine:  # elsewhere executors must find the driver, and Spark itself knows the address best
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(f"penstock {name}")
     for key, value in {**_quiet(os.environ), **settings}.items():
