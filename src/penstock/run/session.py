@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -41,6 +42,7 @@ def start_session(name: str, settings: Mapping[str, str], *, jars: Sequence[Path
             next_step="see what Spark said above; --master and --conf are handed to it as they are",
         ) from error
     session.sparkContext.setLogLevel("ERROR")
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # PySpark's own: whole stack traces of what is reported once, by us
     return check_session(session)
 
 
