@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import pytest
 from harness.load import produce
 from harness.oracle import delta_rows
 from harness.process import Pipeline
-from harness.spark_cluster import SparkCluster
+from harness.spark_cluster import SPARK_HOME, SparkCluster
 
 RECORDS = 20_000
 IN_SQL = [{"type": "filter", "where": "n >= 0"}]
@@ -39,3 +42,17 @@ def test_executors_do_the_work_and_every_record_is_in_one_place(pipeline: Pipeli
     executors = tasks_by_executor(tmp_path / "events")
     assert set(executors) == {"0", "1"}, "both workers had tasks, the driver none"
     assert pipeline.versions() == (2, 2)
+
+
+@pytest.mark.faults
+def test_tasks_whose_python_has_no_penstock_are_named(pipeline: Pipeline, tmp_path: Path) -> None:
+    produce(pipeline.servers, pipeline.topic, 100)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True, timeout=60)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="$(echo {SPARK_HOME}/python/lib/*.zip | tr " " :)" exec {tmp_path}/bare/bin/python "$@"\n')
+    python.chmod(0o755)
+    ended = pipeline.run("--conf", f"spark.pyspark.python={python}")
+    assert ended.code == 5, ended.errors
+    what, step = ended.errors.splitlines()[-2:]
+    assert re.fullmatch(r"error: the Python of the tasks has no module `(penstock|pandas|pyarrow)`", what)
+    assert step == "next:  install Penstock on every node, and name that Python there: PYSPARK_PYTHON, or --conf spark.pyspark.python=/path/to/python"
