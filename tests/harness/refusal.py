@@ -16,13 +16,13 @@ from harness.process import PENSTOCK
 NOBODY = "127.0.0.1:1"
 """An address at which no broker answers: whoever is refused before Kafka is asked never notices."""
 
-# What the JVM itself prints when Spark's launcher starts it. Everything else on the terminal is ours.
-JVM = "WARNING: Using incubator modules: jdk.incubator.vector\n"
+LOG = "<home>/penstock/logs/payments.log"
+"""Where Spark says what it says, instead of the terminal."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """How the command ended and all that stood on the terminal, this folder written as `<here>`."""
+    """How the command ended and all that stood on the terminal, this folder written as `<here>`, that of its logs as `<home>`."""
 
     code: int
     text: str
@@ -57,7 +57,8 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 def penstock(folder: Path, *arguments: str, environment: Mapping[str, str | None] | None = None, before: tuple[str, ...] = ()) -> Said:
     """The command in a process of its own, in `folder`. `before` is what starts it, such as `unshare`."""
-    changed = {**os.environ, **(environment or {})}
+    home = folder.with_name(f"{folder.name} home")
+    changed = {**os.environ, "XDG_STATE_HOME": str(home), **(environment or {})}
     done = subprocess.run(
         [*before, sys.executable, PENSTOCK, *arguments],
         cwd=folder,
@@ -68,4 +69,4 @@ def penstock(folder: Path, *arguments: str, environment: Mapping[str, str | None
         stderr=subprocess.STDOUT,
         text=True,
     )
-    return Said(done.returncode, done.stdout.replace(str(folder), "<here>"))
+    return Said(done.returncode, done.stdout.replace(str(home), "<home>").replace(str(folder), "<here>"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,13 @@ def example(*overrides: str, surroundings: Surroundings | None = None) -> RunPla
     return build(load(EXAMPLE / "pipeline.yaml", KINDS, overrides, surroundings=surroundings or Surroundings({})), KINDS)
 
 
+def at_home(text: str, folder: Path) -> str:
+    """The text with `<here>` for the folder, in its line also where the folder's name is too long for it."""
+    return re.sub(r"start from\s+<here>", "start from <here>", text.replace(str(folder), "<here>"))
+
+
 def test_the_plan_of_the_example() -> None:
-    assert explain(example("rate.records_per_batch=1000")).replace(str(EXAMPLE), "<here>") == (
+    assert at_home(explain(example("rate.records_per_batch=1000")), EXAMPLE) == (
         """\
 pipeline payments
 
@@ -63,7 +69,7 @@ pipeline payments
 
 def test_the_plan_of_a_pipeline_without_sql_and_without_dead_letters() -> None:
     built = build(Pipeline(**(BLOCKS | {"source": {"topics": ["a", "b"], "start": {"a": {0: 15, 1: "latest"}}}})).spec(KINDS), KINDS)
-    assert explain(built).replace(str(Path(__file__).parent), "<here>") == (
+    assert at_home(explain(built), Path(__file__).parent) == (
         """\
 pipeline payments
 

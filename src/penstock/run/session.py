@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -28,10 +29,10 @@ def start_session(name: str, settings: Mapping[str, str], *, jars: Sequence[Path
 
     What Spark says goes to the file `log`; without one it stays on the terminal.
     """
-    is_local = settings["spark.master"].startswith("local")
+    on_this_machine = re.match(r"local|spark://(127\.|localhost)", settings["spark.master"]) is not None
     os.environ["JAVA_HOME"] = str(java_home)
     os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
-    if is_local:  # a cluster's executors must find the driver: there Spark itself knows the address best
+    if on_this_machine:  # elsewhere executors must find the driver, and Spark itself knows the address best
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(f"penstock {name}")
     shipped = [*map(str, jars), *filter(None, [settings.get("spark.jars")])]

@@ -1,4 +1,7 @@
-"""What Spark says when a query ends, translated once into our tree. Leans on Spark's error classes; an unknown one is retryable."""
+"""What Spark says when a query ends, translated once into our tree. Leans on Spark's texts; an unknown one is retryable.
+
+`tests/system/test_spark_errors.py` provokes each of them for real.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,38 @@ from penstock.errors import Fatal, PenstockError, Retryable, StoppedByData
 
 TOO_LONG = 400
 PYTHON_WORKER = "An exception was thrown from the Python worker"
+NOISE = re.compile(r"\[STREAM_FAILED\] Query \[[^\]]*\] terminated with exception: |^: |\s*SQLSTATE: \w+|\borg\.apache\.[\w.$]*\.(?=\w+(Exception|Error)\b)")
+
+LOST: tuple[tuple[str, str, str], ...] = (
+    (
+        r"Could not read records in offset \[(?P<start>\d+), (?P<until>\d+)\) for topic partition (?P<place>\S+)",
+        "records that were not read yet are gone from Kafka (retention, or somebody deleted them)",
+        "{place}, somewhere in offsets {start} to {last}",
+    ),
+    (
+        r"Partition (?P<place>\S+) offset was changed from (?P<start>\d+) to (?P<until>\d+)",
+        "a partition ends before the place to read on from: the topic was made anew, or `source.start` lies beyond its end",
+        "{place}, to be read from offset {start}, ends at offset {until}",
+    ),
+    (
+        r"Starting offset for (?P<place>\S+) was (?P<start>\d+) but consumer reset to (?P<until>\d+)",
+        "records that were not read yet are gone from Kafka (retention, or somebody deleted them)",
+        "{place}, to be read from offset {start}, begins at offset {until}",
+    ),
+    (
+        r"Added partition (?P<place>\S+) starts from (?P<until>\d+) instead of 0",
+        "a new partition lost its first records before they were read",
+        "{place}, begins at offset {until}",
+    ),
+    (
+        r"Partitions (?:Set\()?(?P<places>[^)]+?)\)? have been deleted|Cannot find initial offsets for partitions (?:Set\()?(?P<others>[^)]+?)\)?\. ",
+        "partitions that this pipeline reads are gone: the topic was made anew with fewer",
+        "{places}",
+    ),
+)
+"""Each way in which Spark's Kafka source finds records missing: its text, what it means, and where, as far as the text says."""
+
+GO_ON = "to go on without them: a new `state` folder, `source.start` at offsets that Kafka still holds, and --accept-new-generation"
 
 KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
     (
@@ -18,11 +53,11 @@ KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
         "keep one of them running; what both did is consistent, nothing was doubled",
     ),
     (
-        r"KAFKA_DATA_LOSS|Some data may have been lost|data may have been lost|OffsetOutOfRangeException|offset was changed from",
+        r"KAFKA_DATA_LOSS|data may have been lost|OffsetOutOfRangeException",
         StoppedByData,
         "data_lost",
-        "Kafka no longer holds records that were not read yet (retention, truncation, or a topic made anew)",
-        "see the offsets in the message; decide whether to go on without them (`source.on_gap: record`)",
+        "records that were not read yet are gone from Kafka",
+        GO_ON,
     ),
     (
         r"UnknownTopicOrPartitionException",
@@ -57,12 +92,44 @@ def said(error: Exception) -> str:
 def translated(error: BaseException) -> PenstockError:
     """The error of ours that says what ended the query."""
     text = str(error)
+    if missing := re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", text):
+        return Fatal(
+            f"the Python of the tasks has no module `{missing[1]}`",
+            code="executors_lack_module",
+            next_step="install Penstock on every node, and name that Python there: PYSPARK_PYTHON, or --conf spark.pyspark.python=/path/to/python",
+        )
     if PYTHON_WORKER in text:
         return PenstockError(
             f"a task failed: {_last_python_error(text)}",
             code="bug",  # tasks hold nothing but our own code
             next_step="this is a mistake in Penstock: run it again with `penstock --debug …` and report the traceback",
         )
+    return _lost(text) or _known(text)
+
+
+def _lost(text: str) -> StoppedByData | None:
+    for pattern, what, where in LOST:
+        if found := re.search(pattern, text):
+            said = {name: value for name, value in found.groupdict().items() if value is not None}
+            places = said.get("places") or said.get("others") or ""
+            values = {
+                "start": said.get("start", ""),
+                "until": said.get("until", ""),
+                "last": str(int(said.get("until", "1")) - 1),
+                "place": _place(said.get("place", "")),
+                "places": "; ".join(_place(each.strip()) for each in places.split(",")),
+            }
+            return StoppedByData(what, code="data_lost", where=where.format(**values), next_step=GO_ON)
+    return None
+
+
+def _place(text: str) -> str:
+    """`topic payments, partition 3` of Kafka's `payments-3`."""
+    topic, _, partition = text.rpartition("-")
+    return f"topic {topic}, partition {partition}"
+
+
+def _known(text: str) -> PenstockError:
     for pattern, kind, code, what, next_step in KNOWN:
         if re.search(pattern, text):
             return kind(f"{what}: {telling_line(text, pattern)}", code=code, next_step=next_step)
@@ -83,10 +150,10 @@ def spark_gone() -> Retryable:
 
 
 def telling_line(text: str, pattern: str) -> str:
-    """The first line of what Spark said that has the pattern, cut to a screen's length."""
+    """The first line of what Spark said that has the pattern, without Spark's names for itself, cut to a screen's length."""
     lines = [line.strip(" :") for line in text.splitlines() if line.strip(" :")]  # a Java error's text may begin with a colon
     telling = [line for line in lines if re.search(pattern, line)] or lines or [""]
-    return telling[0][:TOO_LONG]
+    return NOISE.sub("", telling[0])[:TOO_LONG]
 
 
 def _last_python_error(text: str) -> str:

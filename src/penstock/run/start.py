@@ -20,7 +20,7 @@ from penstock.devstack.lock import locked_sets
 from penstock.devstack.progress import Progress, silent
 from penstock.errors import PlanRefused
 from penstock.kinds import Kinds
-from penstock.plan.steps import DEAD_LETTERS, SINK, RunPlan
+from penstock.plan.steps import DEAD_LETTERS, SINK, ReadKafka, RunPlan, StartAtOffsets
 from penstock.records import DEAD_LETTERS as DEAD_LETTER_SCHEMA
 from penstock.records import SOURCE, SOURCE_COLUMN
 from penstock.run.assembly import analysed, decoder_of, refuse_taken_names, versions
@@ -33,6 +33,7 @@ from penstock.run.transforming import Shape
 from penstock.run.watcher import Watcher
 from penstock.source.cluster import Cluster
 from penstock.storage import demand_writable, storage_at
+from penstock.values import TopicPartition
 
 log = structlog.get_logger("penstock")
 
@@ -61,11 +62,14 @@ def run_pipeline(plan: RunPlan, kinds: Kinds, options: RunOptions, *, progress: 
     root = storage_at(plan.state)
     settings = session_settings(options.spark.master, options.spark.conf)
     find_java()
-    find_state(root, plan.name)
+    known = find_state(root, plan.name)
     demand_writable(plan.state, what="the state folder")
     refuse_unfit_targets(plan, kinds)
     refuse_unreachable(settings["spark.master"])
-    Cluster(plan.source.servers).topic_ids(plan.source.topics)
+    cluster = Cluster(plan.source.servers)
+    cluster.topic_ids(plan.source.topics)
+    if known is None or not known.checkpoint.names("offsets"):
+        refuse_unreadable_start(plan.source, cluster)
     stop = Stop(grace_seconds=options.stop_grace_seconds)
     run = Run(plan, kinds, watcher or Watcher(), options.accept_new_generation, options.attempts)
     with stop.on_signals(), session_for(plan.name, options.spark, progress) as session:
@@ -114,6 +118,27 @@ def refuse_unfit_targets(plan: RunPlan, kinds: Kinds) -> None:
     schemas = {SINK: None if flow.transforms else columns.append(pa.field(SOURCE_COLUMN, SOURCE)), DEAD_LETTERS: DEAD_LETTER_SCHEMA}
     for name, write in flow.writes.items():
         kinds.sinks[write.kind].build(write.options, owner=plan.name).check(schemas[name])
+
+
+def refuse_unreadable_start(source: ReadKafka, cluster: Cluster) -> None:
+    """Refuse a first start at offsets that Kafka does not hold; Spark would take them for lost data, or for a bug of its caller."""
+    if not isinstance(source.start, StartAtOffsets):
+        return
+    asked = {TopicPartition(topic, part): at for topic, parts in source.start.offsets.items() for part, at in parts.items()}
+    there = cluster.partitions(source.topics)
+    wrong = [f"topic {place.topic} has no partition {place.partition}" for place in asked if place not in there]
+    numbered = {place: at for place, at in asked.items() if place in there and isinstance(at, int)}
+    earliest, latest = cluster.earliest(numbered), cluster.latest(numbered)
+    for place, at in numbered.items():
+        if not earliest[place] <= at <= latest[place]:
+            wrong.append(f"topic {place.topic}, partition {place.partition} holds offsets {earliest[place]} to {latest[place]}, not {at}")
+    if wrong:
+        raise PlanRefused(
+            "the pipeline cannot start where the file says:\n" + "\n".join(f"  - {each}" for each in wrong),
+            code="start_unreadable",
+            where="source.start",
+            next_step="name offsets that Kafka holds, or earliest or latest",
+        )
 
 
 def connector() -> str:
