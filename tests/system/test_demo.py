@@ -90,7 +90,7 @@ def test_nothing_is_left_when_the_demo_is_interrupted_or_killed(tmp_path: Path, 
         assert process.stderr is not None
         assert any("$ penstock run" in line for line in process.stderr)
         folder = next(tmp_path.glob("penstock-demo-*"))
-        assert within(SECONDS, lambda: any((folder / "state").glob("payments/queries/main/plans/*.json")) or process.poll() is not None)
+        assert within(SECONDS, lambda: any((folder / "state").glob("payments/queries/main/plans/*/*.json")) or process.poll() is not None)
         assert len(naming(tmp_path)) >= 6, "the demo, two guards, the sweeper, broker, pipeline, its JVM"
         process.send_signal(number)
         assert process.wait(GONE_SECONDS) == code

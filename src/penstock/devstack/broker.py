@@ -118,7 +118,7 @@ class Broker:
         node.prepare()
         remove = node.folder if self._directory is None else None
         self._process, self._guard = launch(node.command(), node.log_file, watched=True, remove=remove)
-        wait_until_ready(node.servers, self._process, node.log_file)
+        wait_until_ready(node, self._process)
 
     def _end(self, grace_seconds: float) -> None:
         if self._process is not None and self._guard is not None:

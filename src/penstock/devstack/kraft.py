@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
+import re
 import socket
 import subprocess
 import uuid
@@ -81,6 +82,12 @@ class Node:
     @property
     def formatted(self) -> bool:
         return (self.folder / "data" / "meta.properties").is_file()
+
+    @property
+    def cluster(self) -> str:
+        """The id that the storage was formatted with: by it an answer is known to be this node's."""
+        found = re.search(r"^cluster\.id=(\S+)$", (self.folder / "data" / "meta.properties").read_text(encoding="utf-8"), re.MULTILINE)
+        return found[1] if found else ""
 
     def server_properties(self) -> str:
         """The text of server.properties."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from penstock.devstack import guard
-from penstock.devstack.kraft import telling_lines
+from penstock.devstack.kraft import Node, telling_lines
 from penstock.devstack.processes import Process, process
 from penstock.errors import Retryable
 
@@ -54,13 +54,16 @@ def launch(
     return started, guarding
 
 
-def wait_until_ready(servers: str, broker: Process, log: Path, *, seconds: float = READY_SECONDS) -> None:
-    """Return when the broker answers a metadata request; `Retryable` with the end of its log when it ends or takes too long."""
-    asking = _asking(servers)
+def wait_until_ready(node: Node, broker: Process, *, seconds: float = READY_SECONDS) -> None:
+    """Return when this very broker answers a metadata request; `Retryable` with the end of its log when it ends or takes too long."""
+    asking, log = _asking(node.servers, node.cluster), node.log_file
     until = time.monotonic() + seconds
-    while not asking():
+    while True:
+        has_answered = asking()
         if not broker.alive():
             raise start_failure("it ended while it started", log)
+        if has_answered:
+            return
         if time.monotonic() > until:
             raise start_failure(f"it did not answer within {seconds:.0f} seconds", log)
 
@@ -75,8 +78,8 @@ def answers(servers: str, *, seconds: float) -> bool:
     return False
 
 
-def _asking(servers: str) -> Callable[[], bool]:
-    """A question to ask again and again over one client: does a broker answer now? Each takes half a second at most."""
+def _asking(servers: str, cluster: str = "") -> Callable[[], bool]:
+    """A question to ask again and again over one client: does a broker (of this cluster) answer now? Each takes half a second at most."""
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
@@ -86,7 +89,8 @@ def _asking(servers: str) -> Callable[[], bool]:
 
     def ask() -> bool:
         try:
-            return bool(client.list_topics(timeout=ASK_SECONDS).brokers)
+            found = client.list_topics(timeout=ASK_SECONDS)
+            return bool(found.brokers) and found.cluster_id == (cluster or found.cluster_id)
         except KafkaException:
             return False
 

@@ -102,7 +102,7 @@ def _start(node: Node) -> _State:
     try:
         # Before it answers, so that `down` finds it should this process be killed meanwhile.
         write_atomically(_state_file(node.folder), json.dumps({"format": 1, "broker": asdict(state)}, indent=1) + "\n")
-        wait_until_ready(node.servers, process, node.log_file)
+        wait_until_ready(node, process)
     except BaseException:  # Ctrl-C as well: what did not come up is not left behind
         process.end(grace_seconds=0)
         _state_file(node.folder).unlink(missing_ok=True)
