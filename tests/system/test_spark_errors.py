@@ -20,12 +20,14 @@ from penstock.builtin import KINDS
 from penstock.devstack.broker import Broker
 from penstock.devstack.topics import create_topic, delete_topic
 from penstock.errors import Fatal, PenstockError, Retryable, StoppedByData
+from penstock.ledger.entry import LedgerEntry
 from penstock.plan.build import build
 from penstock.run.query import BatchWork, ready, start_query
 from penstock.run.spark_errors import translated
-from penstock.run.start import RunOptions, session_for
+from penstock.run.start import SparkOptions, session_for
 from penstock.run.state import open_state
 from penstock.run.supervisor import Stop, attend
+from penstock.run.watcher import Watcher
 from penstock.spec import load
 from penstock.storage import LocalStorage
 
@@ -34,9 +36,17 @@ Meanwhile = Callable[[StreamingQuery], None]
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
-    running = session_for("spark errors", RunOptions(master="local[2,2]"))
-    yield running
-    running.stop()
+    with session_for("spark errors", SparkOptions(master="local[2,2]")) as running:
+        yield running
+
+
+class Committed(Watcher):
+    """Counts the batches."""
+
+    batches = 0
+
+    def committed(self, entry: LedgerEntry) -> None:
+        self.batches += 1
 
 
 def run(session: SparkSession, pipeline: Pipeline, meanwhile: Meanwhile | None = None) -> None:
@@ -44,16 +54,16 @@ def run(session: SparkSession, pipeline: Pipeline, meanwhile: Meanwhile | None =
     plan = build(load(pipeline.folder / "pipeline.yaml", KINDS), KINDS)
     state = open_state(LocalStorage(pipeline.state), plan.name, plan.flow.name)
     assembly, cluster = ready(session, plan, KINDS, state)
-    committed: list[object] = []
-    work = BatchWork(assembly, cluster, committed.append)
+    committed = Committed()
+    work = BatchWork(assembly, cluster, committed)
     query = start_query(session, assembly.plan, work, state)
     if meanwhile is not None:
         deadline = time.monotonic() + 60
-        while not committed and query.isActive:
+        while not committed.batches and query.isActive:
             assert time.monotonic() < deadline, "no batch within 60 s"
             time.sleep(0.05)
         meanwhile(query)
-    attend(query, work, Stop())
+    attend(query, work, Stop(), committed)
 
 
 def error_of(session: SparkSession, pipeline: Pipeline, meanwhile: Meanwhile | None = None) -> PenstockError:
