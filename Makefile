@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-bui
 
 LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
-FAULTS := history kills pending_batch processes_killed state_lost poison two_instances
+FAULTS := history kills pending_batch processes_killed state_lost poison two_instances spark_errors cluster demo broker
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test faults docs lint lock clean

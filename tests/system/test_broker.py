@@ -126,6 +126,7 @@ def test_a_killed_broker_comes_back_on_its_data_and_its_port(tmp_path: Path) -> 
     assert (tmp_path / "data/kept-0").is_dir()
 
 
+@pytest.mark.faults
 def test_a_second_broker_object_finds_the_data_of_the_first(tmp_path: Path) -> None:
     with Broker(tmp_path) as first:
         create_topic(first.servers, "kept")
@@ -143,6 +144,7 @@ def test_a_paused_broker_is_silent_until_it_is_resumed() -> None:
         broker.pause()  # and stopping does not wait for it to be resumed
 
 
+@pytest.mark.faults
 def test_a_folder_of_its_own_goes_with_the_broker() -> None:
     with Broker() as broker:
         folder = broker.log_file.parent
@@ -150,12 +152,14 @@ def test_a_folder_of_its_own_goes_with_the_broker() -> None:
     assert not folder.exists()
 
 
+@pytest.mark.faults
 def test_further_server_properties_are_obeyed(tmp_path: Path) -> None:
     with Broker(tmp_path, properties={"auto.create.topics.enable": "true"}) as broker:
         produce(broker.servers, "made-by-producing", ["a"])
         assert consume(broker.servers, "made-by-producing", 1) == ["a"]
 
 
+@pytest.mark.faults
 def test_a_broker_that_does_not_come_up_quotes_its_log(tmp_path: Path) -> None:
     with Broker(tmp_path), pytest.raises(Retryable) as caught:
         Broker(tmp_path).start()  # the same data

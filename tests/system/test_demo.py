@@ -22,7 +22,7 @@ from penstock.errors import Fatal
 
 pytestmark = pytest.mark.timeout(600)
 
-RECORDS = 60_000
+RECORDS = 24_000
 SECONDS = 500  # a hang, not a slow machine
 GONE_SECONDS = 60  # within ten seconds on a machine of one's own
 
@@ -72,7 +72,7 @@ def test_the_demo_counts_right_and_leaves_nothing(tmp_path: Path) -> None:
     assert (figures["right"], figures["wrongs"], figures["audit_clean"], figures["folder"]) == (True, [], True, None)
     assert (figures["produced"], count["in_kafka"], count["rows"] + count["dead_letters"], figures["audit_records"]) == (RECORDS,) * 4
     assert {count[name] for name in ("missing", "duplicates", "strange", "altered")} == {0}
-    assert count["dead_letters"] == 310
+    assert count["dead_letters"] == 118
     assert figures["versions_added_again"] == 0
     assert [kill["how"] for kill in figures["kills"] if kill["in_flight"]] == ["tree", "parent"], figures["kills"]
     assert figures["peak_pipeline_bytes"] < 2.5e9
@@ -84,7 +84,7 @@ def test_the_demo_counts_right_and_leaves_nothing(tmp_path: Path) -> None:
     assert not naming(tmp_path)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+@pytest.mark.parametrize(("number", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.faults), (signal.SIGKILL, -signal.SIGKILL)])
 def test_nothing_is_left_when_the_demo_is_interrupted_or_killed(tmp_path: Path, number: int, code: int) -> None:
     with demo(tmp_path) as process:
         assert process.stderr is not None
@@ -98,6 +98,7 @@ def test_nothing_is_left_when_the_demo_is_interrupted_or_killed(tmp_path: Path, 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.faults
 def test_the_demo_fails_when_a_row_is_deleted_before_it_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("penstock.demo.story.KILLS", ())  # what is tested comes after them

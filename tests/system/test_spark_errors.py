@@ -104,6 +104,7 @@ def test_records_that_retention_took_before_they_were_read_are_named(session: Sp
     assert delta_rows(pipeline.table).num_rows + delta_rows(pipeline.dead).num_rows == 400, "nothing of the batch was committed"
 
 
+@pytest.mark.faults
 def test_a_topic_made_anew_and_shorter_is_named(session: SparkSession, pipeline: Pipeline) -> None:
     produce(pipeline.servers, pipeline.topic, 400)
     run(session, pipeline)
@@ -117,6 +118,7 @@ def test_a_topic_made_anew_and_shorter_is_named(session: SparkSession, pipeline:
     assert step == GO_ON
 
 
+@pytest.mark.faults
 def test_a_topic_made_anew_with_fewer_partitions_is_named(session: SparkSession, pipeline: Pipeline) -> None:
     produce(pipeline.servers, pipeline.topic, 400)
     run(session, pipeline)

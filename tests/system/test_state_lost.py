@@ -78,6 +78,7 @@ def test_a_deleted_checkpoint_is_refused_and_the_way_out_is_one(finished: Pipeli
     assert (len(verdict.doubled), len(verdict.lost), len(verdict.strange)) == (RECORDS, 0, 0), "what was accepted: every record once more"
 
 
+@pytest.mark.faults
 def test_a_deleted_state_folder_is_refused(finished: Pipeline) -> None:
     shutil.rmtree(finished.state)
     refused(finished, finished.run())

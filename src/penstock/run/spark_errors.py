@@ -46,7 +46,7 @@ GO_ON = "to go on without them: a new `state` folder, `source.start` at offsets 
 
 KNOWN: tuple[tuple[str, type[PenstockError], str, str, str], ...] = (
     (
-        r"CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY|Concurrent update to the log",
+        r"CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY|SparkConcurrentModificationException|Concurrent update to the log",
         Fatal,
         "another_instance",
         "another instance of this pipeline works on the same checkpoint",

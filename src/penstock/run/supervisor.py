@@ -93,14 +93,15 @@ def supervise(run: Run, state: State, session: SparkSession, stop: Stop) -> None
             work = BatchWork(assembly, cluster, told, accept_new_generation=run.accept_new_generation)
             attend(start_query(session, assembly.plan, work, state), work, stop, run.watcher)
             return
-        except (Retryable, *SPARK_SAYS) as error:
+        except (Retryable, *SPARK_SAYS) as said:
             if is_gone(session):
-                raise spark_gone() from error
+                raise spark_gone() from said
+            error = said if isinstance(said, Retryable) else translated(said)
             if not isinstance(error, Retryable):
-                raise
+                raise error from said  # the query did not even start
             failures = 1 if told.committed_batches else failures + 1
             if run.attempts is not None and failures >= run.attempts:
-                raise
+                raise error from said
             pause = min(FIRST_PAUSE_SECONDS * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS)
             log.warning("trying again", error=error.what, code=error.code, where=error.where, pause_seconds=pause)
             stop.wished.wait(pause)
