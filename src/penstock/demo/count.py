@@ -101,7 +101,7 @@ def count(topic: Topic, table: Path, dead_letters: Path, *, records: int, seed: 
     made = payments.expected(0, records, seed=seed)
     rows = _plain_rows(table, {"payment_id": ds.field("payment_id"), "amount": ds.field("amount")})
     dead = _plain_rows(dead_letters, {"value": ds.field("value")})
-    times = {part: np.zeros(len(numbers), np.int64) for part, numbers in topic.items()}
+    times: Topic = {part: np.zeros(len(numbers), np.int64) for part, numbers in topic.items()}
     strange_rows, of_rows = _look_up(rows, topic, times)
     strange_dead, _ = _look_up(dead, topic, times)
 
