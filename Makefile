@@ -28,7 +28,7 @@ setup: .venv/.complete ## Install Penstock for developing into .venv
 demo: setup ## See it: a million payments, two kills -9, every offset counted (90 seconds)
 	@$(BIN)/penstock demo
 
-test: setup ## Unit tests first, then Spark and a real broker (twelve minutes on two cores)
+test: setup ## Unit tests first, then Spark and a real broker (thirteen minutes on two cores)
 	@$(BIN)/python -m pytest tests/unit tests/property tests/docs -q
 	@$(BIN)/python -m pytest tests/spark tests/system -q -m "not faults"
 
