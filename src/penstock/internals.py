@@ -4,15 +4,20 @@
 |---|---|
 | `pyspark.sql.pandas.types` | nothing: without it no flow with transforms can run; the import fails at once, by name |
 | a frame's analysed plan (py4j) | a query that cannot be looked into is taken to make other rows than one a record |
+| the JVM's own context (py4j) | a session that cannot be asked is taken to be gone |
+| PySpark's accumulator server and its logger of errors | they go on printing what we report besides |
 """
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -33,6 +38,23 @@ def spark_schema(schema: pa.Schema) -> StructType:
 def arrow_schema(frame: DataFrame) -> pa.Schema:
     """The Arrow columns that the tasks see of this frame."""
     return to_arrow_schema(frame.schema)
+
+
+def is_stopped(session: SparkSession) -> bool:
+    """True where Spark was stopped in the JVM, or the JVM has died."""
+    try:
+        return bool(session.sparkContext._jsc.sc().isStopped())
+    except (PySparkException, Py4JError, ConnectionError, AttributeError):  # PySpark forgets the JVM's context when it is stopped
+        return True
+
+
+def hush(session: SparkSession, *, errors: bool) -> None:
+    """Stop what PySpark prints besides raising it. With `errors`, also the page of JSON that it logs for each of them."""
+    # When the JVM dies, its accumulator server prints a traceback from a thread of its own; that Spark has gone is said once, by us.
+    if (server := getattr(session.sparkContext, "_accumulatorServer", None)) is not None:
+        server.handle_error = lambda request, client_address: None
+    if errors:
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 
 def row_changing_operator(frame: DataFrame) -> str | None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock import Pipeline
@@ -19,9 +18,8 @@ from penstock.ledger.book import LedgerWriter
 from penstock.ledger.entry import LedgerEntry
 from penstock.plan.build import build
 from penstock.run.assembly import assemble
-from penstock.run.batch import run_batch
 from penstock.run.batch_plan import BatchPlan
-from penstock.run.culprit import culprit
+from penstock.run.query import carry_out
 from penstock.run.state import open_state
 from penstock.source.spark_reader import COLUMNS
 from penstock.storage import LocalStorage
@@ -69,14 +67,7 @@ class RunBatch:
         ranges = (OffsetRange("numbers", "id", 0, 0, half), OffsetRange("numbers", "id", 1, 0, half))
         begun = BatchPlan(1, Generation("g"), BatchId(0), ranges, "spark", plan.spec, {})
         ready, frame = assemble(self.session, plan, KINDS, state), kafka(self.session, values)
-        batch = ready.batch(frame, begun, is_new=is_new)
-        try:
-            return run_batch(batch, LedgerWriter(state.ledger))
-        except PySparkException as error:
-            raise culprit(error, ready, frame, begun) from error
-        finally:
-            if batch.held is not None:
-                batch.held.unpersist()
+        return carry_out(ready, frame, begun, LedgerWriter(state.ledger), is_new=is_new)
 
 
 def rows_in(path: Path) -> list[dict[str, Any]]:

@@ -63,14 +63,7 @@ class BatchWork:
             if not begin_batch(state.plans, plan):
                 return self._run(frame, number)
         self._watcher.began(plan)
-        batch = mine.batch(frame, plan, is_new=not begun)
-        try:
-            return run_batch(batch, self._ledger)
-        except PySparkException as error:
-            raise culprit(error, mine, frame, plan) from error
-        finally:
-            if batch.held is not None:
-                batch.held.unpersist()
+        return carry_out(mine, frame, plan, self._ledger, is_new=not begun)
 
     def _fresh_plan(self, batch: int) -> BatchPlan:
         state, plan = self._assembly.state, self._assembly.plan
@@ -84,6 +77,18 @@ class BatchWork:
         for sink in assembly.sinks.values():
             sink.adopt(assembly.state.format.pipeline, assembly.state.generation(), accept=self._accept)
         self._adopted = assembly
+
+
+def carry_out(assembly: Assembly, frame: DataFrame, plan: BatchPlan, ledger: LedgerWriter, *, is_new: bool) -> LedgerEntry:
+    """One batch of this flow over the records of `frame`; a record that makes a transform fail is named, and nothing stays in memory."""
+    batch = assembly.batch(frame, plan, is_new=is_new)
+    try:
+        return run_batch(batch, ledger)
+    except PySparkException as error:
+        raise culprit(error, assembly, frame, plan) from error
+    finally:
+        if batch.held is not None:
+            batch.held.unpersist()
 
 
 def start_query(session: SparkSession, plan: RunPlan, work: BatchWork, state: State) -> StreamingQuery:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from pyspark.logger import PySparkLogger
-from pyspark.sql import SparkSession
 
 KEPT_BYTES = 10_000_000
 
@@ -34,12 +30,3 @@ def stderr_into(file: Path | None) -> Iterator[None]:
         sys.stderr.flush()
         os.dup2(mine, 2)
         os.close(mine)
-
-
-def hush_pyspark(session: SparkSession, *, errors: bool) -> None:
-    """What PySpark prints besides raising it. With `errors`, also the page of JSON that it logs for each of them."""
-    # When the JVM dies, its accumulator server prints a traceback from a thread of its own; that Spark has gone is said once, by us.
-    if (server := getattr(session.sparkContext, "_accumulatorServer", None)) is not None:
-        server.handle_error = lambda request, client_address: None
-    if errors:
-        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)

@@ -15,8 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.errors import Fatal, PlanRefused
+from penstock.internals import hush
 from penstock.run.fit import demand_spark
-from penstock.run.quiet import hush_pyspark, stderr_into
+from penstock.run.quiet import stderr_into
 from penstock.run.settings import RELIED_ON, spark_connect
 from penstock.run.spark_errors import telling_line
 
@@ -49,7 +50,7 @@ def start_session(name: str, settings: Mapping[str, str], *, jars: Sequence[Path
             next_step=f"see what Spark said {f'in {log}' if log else 'above'}; --master and --conf are handed to it as they are",
         ) from error
     session.sparkContext.setLogLevel("WARN" if log else "ERROR")
-    hush_pyspark(session, errors=log is not None)
+    hush(session, errors=log is not None)
     return check_session(session)
 
 
@@ -58,14 +59,6 @@ def end_session(session: SparkSession) -> None:
     with warnings.catch_warnings(), contextlib.suppress(*SPARK_SAYS):
         warnings.simplefilter("ignore", RuntimeWarning)  # "unable to cleanly shutdown": PySpark's word for the same
         session.stop()
-
-
-def is_gone(session: SparkSession) -> bool:
-    """True where the JVM has died or Spark was stopped in it: nothing can be tried again in this session."""
-    try:
-        return bool(session.sparkContext._jsc.sc().isStopped())
-    except (*SPARK_SAYS, AttributeError):  # PySpark forgets the JVM's context when it is stopped
-        return True
 
 
 def check_session(session: SparkSession) -> SparkSession:

@@ -18,12 +18,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from penstock.errors import Retryable
+from penstock.internals import is_stopped
 from penstock.kinds import Kinds
 from penstock.ledger.entry import LedgerEntry
 from penstock.plan.steps import RunPlan
 from penstock.run.batch_plan import BatchPlan
 from penstock.run.query import BatchWork, ready, start_query
-from penstock.run.session import SPARK_SAYS, is_gone
+from penstock.run.session import SPARK_SAYS
 from penstock.run.spark_errors import spark_gone, translated
 from penstock.run.state import State
 from penstock.run.watcher import Watcher
@@ -94,7 +95,7 @@ def supervise(run: Run, state: State, session: SparkSession, stop: Stop) -> None
             attend(start_query(session, assembly.plan, work, state), work, stop, run.watcher)
             return
         except (Retryable, *SPARK_SAYS) as said:
-            if is_gone(session):
+            if is_stopped(session):
                 raise spark_gone() from said
             error = said if isinstance(said, Retryable) else translated(said)
             if not isinstance(error, Retryable):
